@@ -1,0 +1,60 @@
+# What a person or a CI machine runs. Needs Go (1.21 or newer; it fetches the
+# pinned toolchain by itself), gcc for the race detector, Node 20 and npm.
+
+export GOTOOLCHAIN := go1.27.3
+# A user's own settings must not change what is built or tested here.
+export GOFLAGS :=
+export GOWORK := off
+
+TOOL := go tool -modfile=tools/go.mod
+
+.DEFAULT_GOAL := build
+.PHONY: build demo test lint fmt vet staticcheck unit cross vuln bench node-deps clean
+
+build:
+	CGO_ENABLED=0 go build -trimpath -o bin/sallyport ./cmd/sallyport
+
+# The main job: an agent that believes a poisoned ticket, with and without Sallyport.
+demo: build
+	./bin/sallyport demo $(DEMO_FLAGS)
+
+# Everything. Nothing is skipped: SALLYPORT_E2E turns a missing server into a failure.
+test: lint cross unit vuln
+
+lint: fmt vet staticcheck
+
+fmt:
+	@out="$$(git ls-files -z --cached --others --exclude-standard -- '*.go' | xargs -0 $(TOOL) gofumpt -l)"; \
+	if [ -n "$$out" ]; then echo "not formatted; run gofumpt -w on:"; echo "$$out"; exit 1; fi
+
+vet:
+	go vet ./...
+
+staticcheck:
+	$(TOOL) staticcheck ./...
+
+unit: node-deps
+	SALLYPORT_E2E=1 CGO_ENABLED=1 go test -race -timeout 12m ./...
+
+# The program runs on Linux and macOS; Windows must go on compiling.
+cross:
+	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go build ./...
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go build ./...
+
+vuln:
+	@sh .ci/vuln.sh
+
+# Figures, not verdicts: nothing fails because a machine is slow.
+bench: node-deps
+	CGO_ENABLED=0 go test -run '^$$' -bench . -benchmem ./...
+
+# The real servers and clients of the end-to-end tests, exactly as locked.
+# No package's install script runs.
+node-deps: e2e/node_modules/.sallyport-installed
+
+e2e/node_modules/.sallyport-installed: e2e/package.json e2e/package-lock.json
+	cd e2e && npm ci --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+clean:
+	rm -rf bin .cache e2e/node_modules
