@@ -1,0 +1,55 @@
+package strictyaml
+
+import "strings"
+
+// Hint is "; did you mean X?" for the candidate that looks most like got, "" if none
+// does, and then the candidates themselves when they are few.
+func Hint(got string, candidates []string) string {
+	if best := closest(got, candidates); best != "" {
+		return "; did you mean " + Quote(best) + "?"
+	}
+	if len(candidates) > 0 && len(candidates) <= 12 {
+		return "; known here: " + strings.Join(candidates, ", ")
+	}
+	return ""
+}
+
+func closest(got string, candidates []string) string {
+	if len(got) > 64 {
+		return ""
+	}
+	best, bestDistance := "", max(1, len(got)/3)+1
+	for _, c := range candidates {
+		if len(c) > 64 {
+			continue
+		}
+		if d := distance(strings.ToLower(got), strings.ToLower(c)); d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+// distance is the number of insertions, deletions, replacements and swaps of
+// neighbours that turn a into b.
+func distance(a, b string) int {
+	var before, last, row [65 * 4]int
+	for j := range len(b) + 1 {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}
