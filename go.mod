@@ -5,6 +5,7 @@ go 1.27
 require go.yaml.in/yaml/v4 v4.0.0
 
 require (
+	github.com/bits-and-blooms/bitset v1.20.0 // indirect
 	github.com/gofrs/flock v0.13.2 // indirect
 	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
