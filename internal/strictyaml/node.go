@@ -63,6 +63,19 @@ func (n *Node) Str(p *Problems) (string, bool) {
 	return n.text, true
 }
 
+// OneOf reads text that must be one of the choices.
+func (n *Node) OneOf(p *Problems, choices ...string) (string, bool) {
+	s, ok := n.Str(p)
+	if !ok {
+		return "", false
+	}
+	if !slices.Contains(choices, s) {
+		p.Add(n, "%s is not one of %s%s", Quote(s), strings.Join(choices, ", "), didYouMean(s, choices))
+		return "", false
+	}
+	return s, true
+}
+
 // Bool reads true or false.
 func (n *Node) Bool(p *Problems) (value, ok bool) {
 	if n.kind == scalar && n.tag == "!!bool" {

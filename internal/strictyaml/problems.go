@@ -6,16 +6,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/sallyport-dev/sallyport/internal/quote"
 )
 
 const (
 	maxProblems  = 10_000 // kept; more are only counted
 	maxShown     = 100    // listed by the error
-	maxText      = 1_000  // bytes of one problem's text
-	maxQuoted    = 80     // bytes of a value that Quote shows
-	maxFileShown = 1_000  // bytes of a file name
+	maxText      = 1_000  // characters of one problem's text
+	maxQuoted    = 80     // characters of a value that Quote shows
+	maxFileShown = 1_000  // characters of a file name
 )
 
 // Problem is one thing wrong in a file.
@@ -27,11 +27,11 @@ type Problem struct {
 
 // String is file:line:column: text, bounded and escaped for a terminal.
 func (p Problem) String() string {
-	return p.place() + ": " + escape(p.Text, maxText)
+	return p.place() + ": " + quote.Text(p.Text, maxText)
 }
 
 func (p Problem) place() string {
-	file := escape(p.File, maxFileShown)
+	file := quote.Text(p.File, maxFileShown)
 	if p.Line == 0 {
 		return file
 	}
@@ -115,48 +115,4 @@ func (e *LoadError) Error() string {
 }
 
 // Quote shows a value from a file inside a problem's text: quoted, escaped and cut.
-func Quote(s string) string {
-	if len(s) <= maxQuoted {
-		return strconv.Quote(s)
-	}
-	return strconv.Quote(cut(s, maxQuoted)) + "…"
-}
-
-// escape replaces what a terminal could act on, or that cannot be seen, and cuts.
-func escape(s string, limit int) string {
-	clean := len(s) <= limit
-	for i := 0; clean && i < len(s); i++ {
-		clean = s[i] >= ' ' && s[i] < 0x7f
-	}
-	if clean {
-		return s
-	}
-	tail := ""
-	if len(s) > limit {
-		s, tail = cut(s, limit), "…"
-	}
-	var b strings.Builder
-	for i, r := range s {
-		switch {
-		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case unicode.IsPrint(r):
-			b.WriteRune(r)
-		default:
-			q := strconv.QuoteRune(r)
-			b.WriteString(q[1 : len(q)-1])
-		}
-	}
-	return b.String() + tail
-}
-
-// cut returns at most n bytes of s and never splits a rune.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
+func Quote(s string) string { return quote.Value(s, maxQuoted) }

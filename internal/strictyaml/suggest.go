@@ -2,14 +2,21 @@ package strictyaml
 
 import "strings"
 
-// Hint is "; did you mean X?" for the candidate that looks most like got, "" if none
-// does, and then the candidates themselves when they are few.
+// Hint says which candidate looks most like got ("; did you mean X?"), or what the
+// candidates are when none does and they are few. It may be "".
 func Hint(got string, candidates []string) string {
-	if best := closest(got, candidates); best != "" {
-		return "; did you mean " + Quote(best) + "?"
+	if hint := didYouMean(got, candidates); hint != "" {
+		return hint
 	}
 	if len(candidates) > 0 && len(candidates) <= 12 {
 		return "; known here: " + strings.Join(candidates, ", ")
+	}
+	return ""
+}
+
+func didYouMean(got string, candidates []string) string {
+	if best := closest(got, candidates); best != "" {
+		return "; did you mean " + Quote(best) + "?"
 	}
 	return ""
 }
@@ -18,12 +25,16 @@ func closest(got string, candidates []string) string {
 	if len(got) > 64 {
 		return ""
 	}
-	best, bestDistance := "", max(1, len(got)/3)+1
+	best, bestDistance := "", len(got)
 	for _, c := range candidates {
 		if len(c) > 64 {
 			continue
 		}
-		if d := distance(strings.ToLower(got), strings.ToLower(c)); d < bestDistance {
+		limit := max(1, len(got)/3)
+		if len(got) > 3 && len(c) > 3 && got[:3] == c[:3] {
+			limit = len(got) / 2 // the same word in another form: denied, deny
+		}
+		if d := distance(strings.ToLower(got), strings.ToLower(c)); d <= limit && d < bestDistance {
 			best, bestDistance = c, d
 		}
 	}

@@ -1,0 +1,406 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sallyport-dev/sallyport/internal/strictyaml"
+)
+
+func load(t *testing.T, yaml string) (map[string]*Policy, error) {
+	t.Helper()
+	var p strictyaml.Problems
+	n := strictyaml.Parse("p.yaml", []byte(yaml), nil, &p)
+	if n == nil {
+		t.Fatal(p.Err())
+	}
+	policies := Parse(n, &p)
+	return policies, p.Err()
+}
+
+// one loads a policy whose rules are given.
+func one(t *testing.T, yaml string) *Policy {
+	t.Helper()
+	policies, err := load(t, "p:\n"+yaml)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return policies["p"]
+}
+
+func TestEvaluate(t *testing.T) {
+	p := one(t, `
+  description: what support may do
+  default: ask
+  rules:
+    - {name: no-deletes, effect: deny, tools: ["delete_*"], reason: deletes are done by hand}
+    - {name: mail, effect: allow, tools: [send_email, "read_*"], upstreams: ["mail*"]}
+    - {effect: ask, tools: [read_secret]}
+    - {name: docs, effect: allow, resources: ["file:///docs/*"]}
+    - {name: prompts, effect: ask, prompts: [summary], tools: [summarise]}
+    - {name: crm, effect: allow, upstreams: [crm]}
+`)
+	tool := func(upstream, name string) Target { return Target{Tool, upstream, name} }
+	for _, tt := range []struct {
+		target Target
+		effect Effect
+		rule   string
+	}{
+		{tool("mail", "send_email"), Allow, "mail"},
+		{tool("mail2", "read_box"), Allow, "mail"},
+		{tool("mail", "read_secret"), Allow, "mail"},
+		{tool("files", "read_secret"), Ask, "#3"},
+		{tool("files", "send_email"), Ask, ""},
+		{tool("crm", "anything"), Allow, "crm"},
+		{tool("crm", "delete_contact"), Deny, "no-deletes"},
+		{tool("", "summarise"), Ask, "prompts"},
+		{Target{Resource, "crm", "file:///docs/a/b"}, Allow, "docs"},
+		{Target{Resource, "crm", "file:///etc/passwd"}, Deny, ""},
+		{Target{Prompt, "crm", "summary"}, Ask, "prompts"},
+		{Target{Prompt, "crm", "summarise"}, Deny, ""},
+		{Target{Resource, "crm", "summary"}, Deny, ""},
+		{Target{subjects, "crm", "anything"}, Deny, ""},
+		{Target{200, "crm", "anything"}, Deny, ""},
+	} {
+		got := p.Evaluate(tt.target)
+		rule := ""
+		if got.Rule != nil {
+			rule = got.Rule.Name
+		}
+		if got.Effect != tt.effect || rule != tt.rule {
+			t.Errorf("%v: %v by %q, want %v by %q", tt.target, got.Effect, rule, tt.effect, tt.rule)
+		}
+		if got.Rule == nil && got.Reason == "" {
+			t.Errorf("%v: the default gives no reason", tt.target)
+		}
+	}
+	if got := p.Evaluate(tool("", "delete_x")).Reason; got != "deletes are done by hand" {
+		t.Errorf("reason %q", got)
+	}
+	if got, want := p.Rules()[0].Source, "p.yaml:6:7"; got != want {
+		t.Errorf("source %s, want %s", got, want)
+	}
+}
+
+func TestResourcesAndPromptsAreDeniedWhateverTheDefault(t *testing.T) {
+	for _, d := range []string{"allow", "ask", "deny"} {
+		p := one(t, "  default: "+d+"\n  rules: [{effect: allow}]\n")
+		for _, s := range []Subject{Resource, Prompt} {
+			if got := p.Evaluate(Target{Subject: s, Name: "x"}); got.Effect != Deny || got.Rule != nil {
+				t.Errorf("default %s: a %v is %v", d, s, got.Effect)
+			}
+		}
+		if got := p.Evaluate(Target{Name: "x"}).Effect; got != Allow {
+			t.Errorf("default %s: a rule without lists does not cover a tool: %v", d, got)
+		}
+	}
+}
+
+func TestB076NamesCompareExactly(t *testing.T) {
+	p := one(t, `
+  default: deny
+  rules:
+    - {effect: deny, tools: [delete_file]}
+    - {effect: allow, tools: ["delete_file", "read_*"]}
+`)
+	if got := p.Evaluate(Target{Name: "delete_file"}).Effect; got != Deny {
+		t.Fatalf("the name itself: %v", got)
+	}
+	// A variant is another name: the deny rule does not reach it, and neither does
+	// any allow rule.
+	for _, name := range []string{"Delete_File", "DELETE_FILE", "delete_file ", " delete_file", "delete\u200b_file", "ｄelete_file", "delete_file\n", "READ_x", "rеad_x"} {
+		if got := p.Evaluate(Target{Name: name}); got.Effect != Deny || got.Rule != nil {
+			t.Errorf("%q: %v by %v, want the default", name, got.Effect, got.Rule)
+		}
+	}
+	// The escape form is the same name once JSON is decoded.
+	if got := p.Evaluate(Target{Name: "delete\u005ffile"}); got.Rule == nil || got.Rule.Name != "#1" {
+		t.Error("the decoded escape form is not the same name")
+	}
+}
+
+func TestB079NoMatchBySimilarity(t *testing.T) {
+	p := one(t, "  rules: [{effect: allow, tools: [verify_user]}]\n")
+	for _, name := range []string{"verify_\u057Dser", "verify_user\u202e", "ｖerify_user", "verify_us\u200ber"} {
+		if got := p.Evaluate(Target{Name: name}).Effect; got != Deny {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+}
+
+func TestBuiltIn(t *testing.T) {
+	p := BuiltIn()
+	for s := range subjects {
+		if got := p.Evaluate(Target{Subject: s, Upstream: "u", Name: "any/thing"}); got.Effect != Allow || got.Reason == "" {
+			t.Errorf("%v: %v %q", s, got.Effect, got.Reason)
+		}
+	}
+	if p.Name() != BuiltInName {
+		t.Error(p.Name())
+	}
+}
+
+func TestParseProblems(t *testing.T) {
+	for name, tt := range map[string]struct{ in, want string }{
+		"no policy":          {"{}", "p.yaml:1:1: no policy is defined here; write one, or leave policies out to allow every tool"},
+		"not a mapping":      {"[a]", "p.yaml:1:1: write a mapping of keys to values here, not a list"},
+		"default typo":       {"p: {default: denied}", "p.yaml:1:14: 'denied' is not one of allow, deny, ask; did you mean 'deny'?"},
+		"key typo":           {"p: {rules: [{effect: deny, tool: [x]}]}", "p.yaml:1:28: unknown key 'tool'; did you mean 'tools'?"},
+		"no effect":          {"p: {rules: [{tools: [x]}]}", "p.yaml:1:13: the rule '#1' has no effect; write effect: allow, deny or ask"},
+		"scalar for a list":  {"p: {rules: [{effect: deny, tools: x}]}", "p.yaml:1:35: write a list here: ['x']"},
+		"empty list":         {"p: {rules: [{effect: deny, tools: []}]}", "p.yaml:1:35: an empty list covers nothing; leave the key out to cover every one"},
+		"null list":          {"p: {rules: [{effect: deny, tools: }]}", "p.yaml:1:35: write a list here, not null"},
+		"number in a list":   {"p: {rules: [{effect: deny, tools: [1]}]}", "p.yaml:1:36: write text here, not the number '1'; if the text is meant, put it in quotes"},
+		"no in a list":       {"p: {rules: [{effect: deny, tools: [no]}]}", "p.yaml:1:36: no can be read as true or false; if the text is meant, put it in quotes"},
+		"bad glob":           {"p: {rules: [{effect: deny, tools: ['a[']}]}", "p.yaml:1:36: the glob 'a[': [ is not closed; write [[] for the character itself"},
+		"two of a name":      {"p: {rules: [{name: x, effect: deny}, {name: x, effect: allow}]}", "p.yaml:1:45: another rule of this policy is already named 'x'"},
+		"a position's name":  {"p: {rules: [{name: '#2', effect: deny}]}", "p.yaml:1:20: a rule's name must not start with #, which stands for a rule's position"},
+		"invisible name":     {"p: {rules: [{name: \"a\\u200b\", effect: deny}]}", "p.yaml:1:20: a rule's name must have no white space at its ends and no characters that cannot be seen"},
+		"reserved name":      {"built-in: {}", "p.yaml:1:1: the name built-in is taken by the policy that is used without a file; choose another"},
+		"when":               {"p: {rules: [{effect: allow, when: {args.x: 1}}]}", "p.yaml:1:29: when: not built yet: this version cannot look at arguments, and the rule without its constraint would cover more than you wrote"},
+		"rate limits":        {"p: {rules: [{effect: allow, rate_limits: [x]}]}", "p.yaml:1:29: rate_limits: not built yet: this version cannot limit rates, and the rule without its limit would allow more than you wrote"},
+		"mode of one policy": {"p: {mode: dry-run}", "p.yaml:1:5: mode: not built yet: this version runs one policy dry only with the whole gateway (mode at the top of the file)"},
+		"hidden tools":       {"p: {hide_denied_tools: true}", "p.yaml:1:5: hide_denied_tools: not built yet in this version; remove it"},
+		"long reason":        {"p: {rules: [{effect: deny, reason: " + strings.Repeat("x", 1001) + "}]}", "p.yaml:1:36: the reason has 1001 bytes; at most 1000 are shown to an agent"},
+		"null policy":        {"p:", "p.yaml:1:3: write a mapping of keys to values here, not null"},
+		"all at once": {
+			"p:\n  default: x\n  rules:\n    - {effekt: allow}\n",
+			"p.yaml:2:12: 'x' is not one of allow, deny, ask\np.yaml:4:7: the rule '#1' has no effect; write effect: allow, deny or ask\np.yaml:4:8: unknown key 'effekt'; did you mean 'effect'?",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := load(t, tt.in); err == nil || err.Error() != tt.want {
+				t.Errorf("got  %v\nwant %s", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for name, tt := range map[string]struct {
+		spec Spec
+		want string
+	}{
+		"no name":     {Spec{}, "must not be empty"},
+		"empty list":  {Spec{Name: "p", Rules: []RuleSpec{{Tools: []string{}}}}, "tools is an empty list"},
+		"bad glob":    {Spec{Name: "p", Rules: []RuleSpec{{Resources: []string{"["}}}}, "rule '#1': resources: glob '[': "},
+		"same name":   {Spec{Name: "p", Rules: []RuleSpec{{Name: "a"}, {Name: "a"}}}, "two rules are named 'a'"},
+		"hidden name": {Spec{Name: "p", Rules: []RuleSpec{{Name: "a\x1b"}}}, `rule 1: name 'a\u{001b}'`},
+	} {
+		if _, err := New(tt.spec); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+	}
+}
+
+func TestDigest(t *testing.T) {
+	base := "  default: deny\n  rules: [{name: a, effect: allow, tools: [x, y], reason: r}]\n"
+	same := []string{base, "  description: d\n  default: deny\n  rules:\n  - {name: a, effect: allow, tools: [y, x, x], reason: r}\n"}
+	other := []string{
+		strings.Replace(base, "default: deny", "default: ask", 1),
+		strings.Replace(base, "effect: allow", "effect: ask", 1),
+		strings.Replace(base, "[x, y]", "[xy]", 1),
+		strings.Replace(base, "[x, y]", "[x]", 1),
+		strings.Replace(base, "tools", "prompts", 1),
+		strings.Replace(base, "reason: r", "reason: s", 1),
+		strings.Replace(base, "name: a", "name: b", 1),
+		strings.Replace(base, "reason: r", "reason: r, upstreams: [u]", 1),
+	}
+	seen := map[string]bool{}
+	for _, s := range same {
+		seen[one(t, s).Digest()] = true
+	}
+	if len(seen) != 1 {
+		t.Error("policies that decide the same have different digests")
+	}
+	for _, s := range other {
+		d := one(t, s).Digest()
+		if seen[d] {
+			t.Errorf("the same digest for\n%s", s)
+		}
+		seen[d] = true
+	}
+}
+
+// specs draws policies over few names, so that rules overlap.
+func specs(t *rapid.T) Spec {
+	globs := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab", "a*", "*b", "?", "*", "[!a]"}), 1, 3)
+	maybe := func(what string) []string {
+		if rapid.Bool().Draw(t, what+"?") {
+			return nil
+		}
+		return globs.Draw(t, what)
+	}
+	s := Spec{Name: "p", Default: Effect(rapid.IntRange(0, 2).Draw(t, "default"))}
+	for range rapid.IntRange(0, 6).Draw(t, "rules") {
+		s.Rules = append(s.Rules, RuleSpec{
+			Effect: Effect(rapid.IntRange(0, 2).Draw(t, "effect")),
+			Tools:  maybe("tools"), Resources: maybe("resources"), Prompts: maybe("prompts"), Upstreams: maybe("upstreams"),
+		})
+	}
+	return s
+}
+
+func targets() []Target {
+	var l []Target
+	for s := range subjects {
+		for _, u := range []string{"", "a", "b"} {
+			for _, n := range []string{"", "a", "b", "ab", "abb", "c"} {
+				l = append(l, Target{s, u, n})
+			}
+		}
+	}
+	return l
+}
+
+func compile(t *rapid.T, s Spec) *Policy {
+	p, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestIndexAgreesWithTheRules compares with a reading of the rules top to bottom.
+func TestIndexAgreesWithTheRules(t *testing.T) {
+	covers := func(globs []string, name string) bool {
+		return slices.ContainsFunc(globs, func(s string) bool {
+			g, err := ParseGlob(s)
+			return err == nil && g.Match(name)
+		})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		s := specs(t)
+		p := compile(t, s)
+		for _, target := range targets() {
+			want, rule := s.Default, -1
+			if target.Subject != Tool {
+				want = Deny
+			}
+			for i, r := range s.Rules {
+				named := [][]string{r.Tools, r.Resources, r.Prompts}
+				every := target.Subject == Tool && r.Tools == nil && r.Resources == nil && r.Prompts == nil
+				if (every || covers(named[target.Subject], target.Name)) && (r.Upstreams == nil || covers(r.Upstreams, target.Upstream)) {
+					want, rule = r.Effect, i
+					break
+				}
+			}
+			got := p.Evaluate(target)
+			if got.Effect != want || (got.Rule == nil) != (rule < 0) || got.Rule != nil && got.Rule != p.rules[rule] {
+				t.Fatalf("%v: got %v by %v, want %v by rule %d", target, got.Effect, got.Rule, want, rule+1)
+			}
+		}
+	})
+}
+
+func TestRemovingAnAllowRuleNeverAllows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := specs(t)
+		before := compile(t, s)
+		for i, r := range s.Rules {
+			if r.Effect != Allow {
+				continue
+			}
+			less := s
+			less.Rules = slices.Delete(slices.Clone(s.Rules), i, i+1)
+			after := compile(t, less)
+			for _, target := range targets() {
+				if before.Evaluate(target).Effect == Deny && after.Evaluate(target).Effect != Deny {
+					t.Fatalf("without rule %d, %v is no longer denied", i+1, target)
+				}
+			}
+		}
+	})
+}
+
+func TestDenyAllOnTopDeniesEverything(t *testing.T) {
+	every := []string{"*"}
+	rapid.Check(t, func(t *rapid.T) {
+		s := specs(t)
+		s.Rules = slices.Insert(s.Rules, 0, RuleSpec{Effect: Deny, Tools: every, Resources: every, Prompts: every})
+		p := compile(t, s)
+		for _, target := range targets() {
+			if got := p.Evaluate(target); got.Effect != Deny || got.Rule != p.rules[0] {
+				t.Fatalf("%v is %v", target, got.Effect)
+			}
+		}
+	})
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{
+		"p: {default: allow, rules: [{name: a, effect: deny, tools: ['x*']}]}",
+		"p: {rules: [{effect: ask, resources: [a], prompts: ['[a-z]'], upstreams: [u]}]}",
+		"a: &a {rules: [{effect: allow}]}\nb: {<<: *a, default: ask}",
+		"p: {rules: [{when: {}}]}",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var p strictyaml.Problems
+		n := strictyaml.Parse("f", data, nil, &p)
+		if n == nil {
+			return
+		}
+		policies := Parse(n, &p)
+		if !p.Empty() {
+			return
+		}
+		if len(policies) == 0 {
+			t.Fatal("no policy and no problem")
+		}
+		for name, pol := range policies {
+			if pol.Name() != name || len(pol.Digest()) != 64 {
+				t.Errorf("policy %q is named %q, digest %q", name, pol.Name(), pol.Digest())
+			}
+			for _, r := range pol.Rules() {
+				if r.Name == "" || r.Source == "" {
+					t.Errorf("a rule without name or place: %+v", r)
+				}
+			}
+			if got := pol.Evaluate(Target{Subject: Resource, Name: "\x00nobody names this"}); got.Effect != Deny && got.Rule == nil {
+				t.Error("a resource is not denied by default")
+			}
+		}
+	})
+}
+
+func TestEvaluateDoesNotAllocate(t *testing.T) {
+	p := thousand(t)
+	if n := testing.AllocsPerRun(100, func() {
+		p.Evaluate(Target{Name: "tool_5000"})
+		p.Evaluate(Target{Name: "nothing"})
+		p.Evaluate(Target{Subject: Resource, Name: "x"})
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func thousand(t testing.TB) *Policy {
+	s := Spec{Name: "p"}
+	for i := range 10_000 {
+		s.Rules = append(s.Rules, RuleSpec{Effect: Allow, Tools: []string{fmt.Sprintf("tool_%d", i)}})
+	}
+	s.Rules = append(s.Rules, RuleSpec{Effect: Deny, Tools: []string{"delete_*"}})
+	p, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func BenchmarkEvaluate(b *testing.B) {
+	p := thousand(b)
+	for _, name := range []string{"tool_9999", "delete_x", "nothing"} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				p.Evaluate(Target{Name: name})
+			}
+		})
+	}
+}
