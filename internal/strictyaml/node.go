@@ -44,6 +44,12 @@ func (n *Node) Place() string {
 // IsNull reports null, ~ and a value left out.
 func (n *Node) IsNull() bool { return n.kind == scalar && n.tag == "!!null" }
 
+// IsList reports a list. It is for values that may be a list or something else.
+func (n *Node) IsList() bool { return n.kind == list }
+
+// Len is the number of elements or entries; 0 for scalars.
+func (n *Node) Len() int { return len(n.items) + len(n.entries) }
+
 // Str reads text. Numbers, booleans and null are refused, and so are yes, no, on and
 // off without quotes, which other readers take for booleans.
 func (n *Node) Str(p *Problems) (string, bool) {
