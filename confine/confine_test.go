@@ -135,7 +135,7 @@ func TestCheckBase(t *testing.T) {
 			t.Errorf("%s: got %q, %v; want %q", path, got, err, want)
 		}
 	}
-	for _, path := range []string{"../../x", "..//../share-secret/x", "~", "$X", ""} {
+	for _, path := range []string{"../../x", "..//../share-secret/x", "~", "$X", "", long(4090)} {
 		if got, err := r.Check(path, links(nil)); err == nil {
 			t.Errorf("%q was allowed as %q", path, got)
 		}
@@ -417,7 +417,7 @@ func TestAllowedIsInside(t *testing.T) {
 }
 
 func FuzzCheck(f *testing.F) {
-	for _, s := range []string{"/srv/share/x", "../x", `C:\work\x`, `\\?\C:\x`, "~", "/srv/share/../share/a", "/SRV/sHare/\u0130", "a／b"} {
+	for _, s := range []string{"/srv/share/x", "../x", `C:\work\x`, `\\?\C:\x`, "~", "/srv/share/../share/a", "/SRV/sHare/\u0130", "a／b", long(4090)} {
 		f.Add(s)
 	}
 	roots := map[Style]*Root{}

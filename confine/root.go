@@ -114,6 +114,9 @@ func (r *Root) check(path string, resolve Resolver) (string, error) {
 			return "", errors.New("it is relative, and no path_base says to what; use an absolute path")
 		}
 		sp.location = r.base.join(sp.parts)
+		if err := r.style.length(sp.String()); err != nil {
+			return "", err
+		}
 	}
 	lookup := r.resolver(resolve)
 	lexical, err := lookup(sp.collapse())

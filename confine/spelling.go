@@ -25,15 +25,11 @@ type spelling struct {
 // parse reads a path from a call or a configuration. It refuses every form that a
 // shell, a library or another system could read as another path.
 func (s Style) parse(path string) (spelling, error) {
-	limit := maxPOSIX
-	if s == Windows {
-		limit = maxWindows
-	}
 	if path == "" {
 		return spelling{}, errors.New("it is empty")
 	}
-	if len(path) > limit {
-		return spelling{}, fmt.Errorf("it is longer than %d bytes", limit)
+	if err := s.length(path); err != nil {
+		return spelling{}, err
 	}
 	if err := s.characters(path); err != nil {
 		return spelling{}, err
@@ -45,6 +41,17 @@ func (s Style) parse(path string) (spelling, error) {
 	sp.relative = path[0] != '/'
 	sp.parts = s.parts(path)
 	return sp, nil
+}
+
+func (s Style) length(path string) error {
+	limit := maxPOSIX
+	if s == Windows {
+		limit = maxWindows
+	}
+	if len(path) > limit {
+		return fmt.Errorf("it is longer than %d bytes", limit)
+	}
+	return nil
 }
 
 func (s Style) characters(path string) error {
