@@ -9,7 +9,7 @@ func ErrorResponse(id ID, code int, message string, data []byte) []byte {
 	b = append(b, `,"error":{"code":`...)
 	b = strconv.AppendInt(b, int64(code), 10)
 	b = append(b, `,"message":`...)
-	b = quote(b, message)
+	b = appendString(b, message)
 	if data != nil {
 		b = append(b, `,"data":`...)
 		b = append(b, data...)
@@ -27,7 +27,7 @@ func ToolRefusal(id ID, text string, decision []byte, modern bool) []byte {
 		b = append(b, `"resultType":"complete",`...)
 	}
 	b = append(b, `"content":[{"type":"text","text":`...)
-	b = quote(b, text)
+	b = appendString(b, text)
 	b = append(b, `}],"isError":true`...)
 	if decision != nil {
 		b = append(b, `,"_meta":{"`+ReservedPrefix+`decision":`...)
@@ -64,7 +64,7 @@ func openMessage(size int, id ID) []byte {
 
 func closeMethod(b []byte, method string, params []byte) []byte {
 	b = append(b, `,"method":`...)
-	b = quote(b, method)
+	b = appendString(b, method)
 	if params != nil {
 		b = append(b, `,"params":`...)
 		b = append(b, params...)

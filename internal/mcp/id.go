@@ -43,7 +43,7 @@ func (id ID) Key() string {
 }
 
 // StringID returns the id for s. Bytes that are not UTF-8 are replaced.
-func StringID(s string) ID { return ID{string(quote(nil, s))} }
+func StringID(s string) ID { return ID{string(appendString(nil, s))} }
 
 // IntID returns the id for n.
 func IntID(n int64) ID { return ID{strconv.FormatInt(n, 10)} }
@@ -125,8 +125,8 @@ func unquoteName(raw []byte) []byte {
 	return b
 }
 
-// quote appends s as a JSON string. Bytes that are not UTF-8 are replaced.
-func quote(dst []byte, s string) []byte {
+// appendString appends s as a JSON string. Bytes that are not UTF-8 are replaced.
+func appendString(dst []byte, s string) []byte {
 	dst, _ = jsontext.AppendQuote(dst, s)
 	return dst
 }

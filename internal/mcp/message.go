@@ -53,7 +53,7 @@ type Message struct {
 type ParseError struct {
 	Code   int    // CodeParse or CodeInvalidRequest
 	ID     ID     // the frame's id when one could be read without doubt
-	Reason string // bounded, printable ASCII; quotes nothing from the frame but escaped, short names
+	Reason string // bounded, one printable line; quotes nothing from the frame but escaped, short names
 	Kind   Kind   // Request, Notification or Response if that much is certain, else 0
 }
 

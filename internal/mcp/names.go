@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"bytes"
-	"strconv"
 	"unicode"
 	"unicode/utf8"
 )
@@ -111,17 +110,5 @@ func (s *nameSet) addMany(name []byte) bool {
 	return false
 }
 
-// maxShown is how much of a name from a frame an error shows, in bytes.
+// maxShown is how much of a name from a frame an error shows, in characters.
 const maxShown = 32
-
-// short quotes a name from a frame for an error: printable ASCII and bounded.
-func short(name []byte) string {
-	if len(name) <= maxShown {
-		return strconv.QuoteToASCII(string(name))
-	}
-	cut := maxShown
-	for cut > 0 && !utf8.RuneStart(name[cut]) {
-		cut--
-	}
-	return strconv.QuoteToASCII(string(name[:cut])) + "..."
-}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/sallyport-dev/sallyport/internal/quote"
 )
 
 // Parse decodes one frame strictly: one JSON object, valid UTF-8, no duplicate member
@@ -60,11 +62,13 @@ func judge(raw []byte) (code int, reason string) {
 }
 
 // decoders are used again because a jsontext.Decoder has large buffers of its own.
-var decoders = sync.Pool{New: func() any {
+var decoders = sync.Pool{New: func() any { return newValidator() }}
+
+func newValidator() *validator {
 	v := new(validator)
 	v.dec = jsontext.NewDecoder(&v.buf)
 	return v
-}}
+}
 
 type validator struct {
 	dec *jsontext.Decoder
@@ -79,6 +83,14 @@ const keepBelow = 1 << 20
 // unique names).
 func validate(raw []byte) error {
 	v := decoders.Get().(*validator)
+	err := v.validate(raw)
+	if len(raw) < keepBelow {
+		decoders.Put(v)
+	}
+	return err
+}
+
+func (v *validator) validate(raw []byte) error {
 	v.buf = *bytes.NewBuffer(raw) // jsontext reads a bytes.Buffer in place
 	v.dec.Reset(&v.buf)
 	_, err := v.dec.ReadValue()
@@ -87,9 +99,6 @@ func validate(raw []byte) error {
 	}
 	v.buf = bytes.Buffer{}
 	v.dec.Reset(&v.buf) // lets go of the frame
-	if len(raw) < keepBelow {
-		decoders.Put(v)
-	}
 	return err
 }
 
@@ -212,7 +221,7 @@ func (e *envelope) stop(reason string, name []byte) int {
 	if e.reason == "" {
 		e.reason = reason
 		if name != nil {
-			e.reason += short(name)
+			e.reason += quote.Value(string(name[:min(len(name), 4*maxShown)]), maxShown)
 		}
 	}
 	return -1

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/sallyport-dev/sallyport/internal/quote"
 )
 
 // parsed parses a frame that must be a message.
@@ -24,12 +26,10 @@ func refused(t *testing.T, frame string) *ParseError {
 	if err == nil {
 		t.Fatalf("Parse(%.200q) accepted it as %+v", frame, m)
 	}
-	for _, c := range []byte(err.Reason) {
-		if c < ' ' || c > '~' {
-			t.Errorf("reason %q is not printable ASCII", err.Reason)
-		}
+	if quote.Text(err.Reason, 0) != err.Reason {
+		t.Errorf("reason %q is not printable", err.Reason)
 	}
-	if len(err.Reason) > 200 {
+	if len(err.Reason) > 500 {
 		t.Errorf("reason has %d bytes", len(err.Reason))
 	}
 	return err
@@ -302,10 +302,10 @@ func TestB080AmbiguousShapes(t *testing.T) {
 
 func TestB081HostileText(t *testing.T) {
 	name := "na\r\n{\"level\":\"info\"}\x1b[2J\u202e" + strings.Repeat("x", 1<<20)
-	quoted := string(quote(nil, name))
+	quoted := string(appendString(nil, name))
 	err := refused(t, `{"jsonrpc":"2.0","id":1,"method":"m","params":{`+quoted+`:1,`+
-		string(quote(nil, strings.ToUpper(name)))+`:2}}`)
-	if !strings.Contains(err.Reason, `NA\r\n{\"LEVEL\":`) {
+		string(appendString(nil, strings.ToUpper(name)))+`:2}}`)
+	if !strings.Contains(err.Reason, `NA\r\n{"LEVEL":"INFO"}\u{001b}[2J\u{202e}`) {
 		t.Errorf("reason %q", err.Reason)
 	}
 	deep := strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
