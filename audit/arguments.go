@@ -1,0 +1,286 @@
+package audit
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/sallyport-dev/sallyport/doc"
+)
+
+// encoder writes one record. It is kept to be used again.
+type encoder struct {
+	red *redactor
+	buf []byte // headroom, then the line
+
+	// What was redacted in this record, to keep it out of other members.
+	secrets  []string
+	hidden   map[doc.Value]struct{} // containers by identity, scalars by value
+	tooMany  bool                   // secrets or hidden are incomplete
+	selected map[doc.Value]struct{}
+
+	args    doc.Value
+	start   int // where arguments begin in buf
+	left    int // values left out
+	nesting int // JSON within strings
+
+	redactions int
+}
+
+const (
+	maxKept      = 1 << 20 // bytes of a buffer that is used again
+	maxSecrets   = 1000
+	minSecret    = 4       // bytes; shorter ones stand in too many words
+	maxEmbedded  = 1 << 20 // bytes of a string that is read as JSON
+	maxNesting   = 4       // JSON in a string in JSON in a string …
+	maxKey       = 128     // bytes of a member name in arguments
+	maxSelected  = 10_000
+	embeddedDeep = 100
+)
+
+var encoders = sync.Pool{New: func() any {
+	return &encoder{hidden: map[doc.Value]struct{}{}, selected: map[doc.Value]struct{}{}}
+}}
+
+func newEncoder(red *redactor) *encoder {
+	e := encoders.Get().(*encoder)
+	e.red = red
+	if cap(e.buf) < headroom {
+		e.buf = make([]byte, headroom, 2048)
+	}
+	e.buf = e.buf[:headroom]
+	return e
+}
+
+func (e *encoder) release() {
+	buf := e.buf
+	if cap(buf) > maxKept {
+		buf = nil
+	}
+	clear(e.secrets)
+	clear(e.hidden)
+	if len(e.selected) > maxSecrets {
+		e.selected = map[doc.Value]struct{}{} // clearing a map keeps its size
+	}
+	clear(e.selected)
+	*e = encoder{buf: buf, secrets: e.secrets[:0], hidden: e.hidden, selected: e.selected}
+	encoders.Put(e)
+}
+
+// arguments writes what may be known of v and the digest of the whole.
+func (e *encoder) arguments(v doc.Value) {
+	if v.Kind() == doc.Absent {
+		return
+	}
+	e.args = v
+	if e.red.drop {
+		e.hide(v)
+	} else {
+		e.selectAll(v)
+		e.buf = append(e.buf, `,"arguments":`...)
+		e.start = len(e.buf)
+		e.value(v)
+		e.count(`,"arguments_left_out":`, uint64(e.left))
+	}
+	e.buf = append(e.buf, `,"arguments_digest":"`...)
+	e.buf = append(e.red.digestJSON(e.buf, v), '"')
+}
+
+func (e *encoder) selectAll(v doc.Value) {
+	for i := range e.red.selectors {
+		found, more := e.red.selectors[i].Select(v, maxSelected)
+		if more { // what it did not find must not be shown either
+			e.selected[v] = struct{}{}
+		}
+		for _, m := range found {
+			e.selected[m.Value] = struct{}{}
+		}
+	}
+}
+
+func (e *encoder) value(v doc.Value) {
+	if len(e.selected) > 0 {
+		if _, yes := e.selected[v]; yes {
+			e.redact(v)
+			return
+		}
+	}
+	switch v.Kind() {
+	case doc.String:
+		e.stringValue(v)
+	case doc.Number:
+		if n := v.Number(); len(n) > e.red.maxValue {
+			e.buf = appendCut(e.buf, n, e.red.maxValue)
+		} else {
+			e.buf = append(e.buf, n...)
+		}
+	case doc.List:
+		e.list(v)
+	case doc.Object:
+		e.object(v)
+	default:
+		e.buf = v.AppendJSON(e.buf)
+	}
+}
+
+func (e *encoder) list(v doc.Value) {
+	e.buf = append(e.buf, '[')
+	for i, el := range v.Elements() {
+		before := len(e.buf)
+		if i > 0 {
+			e.buf = append(e.buf, ',')
+		}
+		e.value(el)
+		e.bound(before)
+	}
+	e.buf = append(e.buf, ']')
+}
+
+func (e *encoder) object(v doc.Value) {
+	pair := e.secretPair(v)
+	e.buf = append(e.buf, '{')
+	i, empty := 0, len(e.buf)
+	for m := range v.Members() {
+		before := len(e.buf)
+		if before > empty {
+			e.buf = append(e.buf, ',')
+		}
+		e.key(m.Name, i)
+		e.buf = append(e.buf, ':')
+		if e.red.secretName(m.Name) || (pair && pairValue(m.Name)) {
+			e.redact(m.Value)
+		} else {
+			e.value(m.Value)
+		}
+		e.bound(before)
+		i++
+	}
+	e.buf = append(e.buf, '}')
+}
+
+// bound takes back what was written since before if the arguments have become too
+// long. It is written first because its secrets must be known.
+func (e *encoder) bound(before int) {
+	if len(e.buf)-e.start > MaxArguments && e.nesting == 0 {
+		e.buf = e.buf[:before]
+		e.left++
+	}
+}
+
+// key writes a member name. A long one is cut and marked with its position and a keyed
+// digest, so that no two names become the same.
+func (e *encoder) key(name string, position int) {
+	kept, left := cut(name, maxKey)
+	if left == 0 {
+		e.buf = appendString(e.buf, name)
+		return
+	}
+	var digest [len(digestScheme) + digits]byte
+	mark := e.red.digestString(digest[:0], name)[len(digestScheme):][:16]
+	e.buf = append(e.buf, '"')
+	e.buf = appendEscaped(e.buf, kept)
+	e.buf = append(e.buf, "…(+"...)
+	e.buf = strconv.AppendInt(e.buf, int64(left), 10)
+	e.buf = append(e.buf, " bytes, member "...)
+	e.buf = strconv.AppendInt(e.buf, int64(position), 10)
+	e.buf = append(append(append(e.buf, ' '), mark...), `)"`...)
+}
+
+// secretPair reports whether v names a secret in one member and holds it in another, as
+// forms and header lists do.
+func (e *encoder) secretPair(v doc.Value) bool {
+	for m := range v.Members() {
+		if pairName(m.Name) && m.Value.Kind() == doc.String && e.red.secretName(m.Value.String()) {
+			return true
+		}
+	}
+	return false
+}
+
+func pairName(name string) bool {
+	switch name {
+	case "name", "Name", "key", "Key", "header", "field", "label", "id":
+		return true
+	}
+	return false
+}
+
+func pairValue(name string) bool {
+	switch name {
+	case "value", "Value", "values", "Values", "val", "text", "content", "default":
+		return true
+	}
+	return false
+}
+
+func (e *encoder) stringValue(v doc.Value) {
+	s := v.String()
+	if !looksLikeJSON(s) {
+		e.buf = appendCut(e.buf, s, e.red.maxValue)
+		return
+	}
+	if len(s) > maxEmbedded || e.nesting == maxNesting {
+		e.redact(v)
+		return
+	}
+	inner, err := doc.Parse([]byte(s), doc.Limits{Depth: embeddedDeep})
+	if err != nil {
+		// Not JSON, but a lenient reader may still find a secret in it.
+		if e.red.matches(s) || strings.Contains(s, `\u`) {
+			e.redact(v)
+		} else {
+			e.buf = appendCut(e.buf, s, e.red.maxValue)
+		}
+		return
+	}
+	e.embedded(s, inner)
+}
+
+// embedded writes a string that is JSON: as it is if nothing in it is secret, else as
+// the JSON that remains.
+func (e *encoder) embedded(s string, inner doc.Value) {
+	before, known := len(e.buf), e.redactions
+	e.nesting++
+	e.value(inner)
+	e.nesting--
+	if e.redactions != known {
+		s = string(e.buf[before:])
+	}
+	e.buf = appendCut(e.buf[:before], s, e.red.maxValue)
+}
+
+func looksLikeJSON(s string) bool {
+	s = strings.TrimLeft(s, " \t\r\n\ufeff")
+	return s != "" && (s[0] == '{' || s[0] == '[')
+}
+
+// redact writes the digest of v in its place and remembers what it held.
+func (e *encoder) redact(v doc.Value) {
+	e.hide(v)
+	e.buf = append(e.buf, `{"redacted":"`...)
+	e.buf = append(e.red.digestValue(e.buf, v), `"}`...)
+}
+
+// hide remembers v and everything in it as secret.
+func (e *encoder) hide(v doc.Value) {
+	e.redactions++
+	if e.tooMany = e.tooMany || len(e.hidden) == maxSecrets; e.tooMany {
+		return
+	}
+	e.hidden[v] = struct{}{}
+	doc.Walk(v, func(scalar doc.Value, isName bool, _ func() string) bool {
+		text := scalar.String()
+		if scalar.Kind() == doc.Number {
+			text = scalar.Number()
+		}
+		if isName || len(text) < minSecret {
+			return true
+		}
+		if len(e.secrets) == maxSecrets {
+			e.tooMany = true
+			return false
+		}
+		e.secrets = append(e.secrets, text)
+		return true
+	})
+}

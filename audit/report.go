@@ -1,0 +1,119 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// The kinds of a [Problem].
+const (
+	KindEdited     = "edited"     // bytes are not those that were written
+	KindRemoved    = "removed"    // records that were there are not
+	KindInserted   = "inserted"   // a record stands where it has no place
+	KindReordered  = "reordered"  // a record stands after one that it precedes
+	KindTorn       = "torn"       // a line was written in part and not repaired
+	KindForeign    = "foreign"    // a line that no log wrote
+	KindUnreadable = "unreadable" // a line longer than MaxLine
+	KindUnchained  = "unchained"  // records without a chain: hash_chain was false
+)
+
+// Problem is one thing that Verify found. Its text quotes nothing from the log but
+// numbers and hashes: it is safe to print.
+type Problem struct {
+	Line int64 // from 1
+	Kind string
+	Text string
+}
+
+// MaxProblems bounds the problems, and the repairs, that a report lists.
+const MaxProblems = 1000
+
+// Report is the result of Verify.
+type Report struct {
+	Lines             int64
+	Records           int64 // lines that are records, whether intact or not
+	FirstSeq, LastSeq uint64
+	First, Last       time.Time // times of the first and the last record
+	LastHash          string    // of the last record; "" if there is none
+	Unchained         int64     // records without prev and hash
+	Problems          []Problem // in the order of lines; at most MaxProblems
+	More              int64     // problems left out
+	Repairs           []Problem // torn lines that were repaired: no problems; at most MaxProblems
+	MoreRepairs       int64
+}
+
+// Intact reports whether there are no problems.
+func (r *Report) Intact() bool { return len(r.Problems) == 0 && r.More == 0 }
+
+// Conclusion says in one or two sentences what follows from the report, and what does not.
+func (r *Report) Conclusion() string {
+	n := int64(len(r.Problems)) + r.More
+	switch {
+	case r.Records == 0 && n == 0:
+		return "There are no records. A log that was emptied looks the same."
+	case n > 0:
+		return fmt.Sprintf("%s. Records between the places named are as they were written, unless the chain was rebuilt from some record on; "+
+			"that, and records cut off the end, cannot be seen without an older hash kept elsewhere.", counted(n, "problem"))
+	default:
+		return "Every record is as it was written, and none is missing before the last one. Records cut off the end, or a chain " +
+			"rebuilt from some record on, cannot be seen without an older hash kept elsewhere."
+	}
+}
+
+func counted(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// findings collects problems that may turn out to be none, or to be another. It holds
+// a bounded number and counts the rest.
+type findings struct {
+	all  []*finding
+	rest finding // stands for all that are only counted
+	more int64
+}
+
+type finding struct {
+	Problem
+	void bool
+}
+
+func (f *findings) add(at int64, kind, format string, args ...any) *finding {
+	if len(f.all) == 2*MaxProblems {
+		f.all = slices.DeleteFunc(f.all, func(p *finding) bool { return p.void })
+	}
+	if len(f.all) == 2*MaxProblems {
+		f.more++
+		return &f.rest
+	}
+	p := &finding{Problem: Problem{at, kind, fmt.Sprintf(format, args...)}}
+	f.all = append(f.all, p)
+	return p
+}
+
+// drop takes a problem back. It must be called once.
+func (f *findings) drop(p *finding) {
+	if p == &f.rest {
+		f.more--
+		return
+	}
+	p.void = true
+}
+
+func (f *findings) list() (problems []Problem, more int64) {
+	for _, p := range f.all {
+		if !p.void {
+			problems = append(problems, p.Problem)
+		}
+	}
+	slices.SortStableFunc(problems, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
+	if len(problems) > MaxProblems {
+		more = int64(len(problems) - MaxProblems)
+		problems = problems[:MaxProblems]
+	}
+	return problems, more + f.more
+}

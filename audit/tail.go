@@ -1,0 +1,150 @@
+package audit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io"
+)
+
+// tail is the end of a log: its last record, and what stands after it.
+type tail struct {
+	seq    uint64
+	hash   sum   // noPrev if there is no record, or an unchained one
+	end    int64 // where the record ends, with its line feed
+	whole  bool  // the record lacks only its line feed
+	ended  bool  // the file is empty or ends with a line feed
+	sealed int64 // bytes after the record that are none, without a last line feed
+	sha    [sha256.Size]byte
+	rest   int64 // bytes after end
+}
+
+// torn reports whether the end needs a repair record.
+func (t *tail) torn() bool { return t.rest > 0 || t.whole }
+
+func (t *tail) story() string {
+	if t.whole {
+		return "the line feed of the record before was missing"
+	}
+	return fmt.Sprintf("%d bytes before this line are no record: a line that a crash tore, or something else's", t.sealed)
+}
+
+const (
+	tailChunk  = 64 << 10
+	tailWindow = 4 * MaxLine
+)
+
+// readTail reads the end of a log of the given size. It takes one short read where all
+// is well.
+func readTail(f io.ReaderAt, size int64) (tail, error) {
+	if size == 0 {
+		return tail{ended: true, hash: noPrev}, nil
+	}
+	line, ended, err := lastLine(f, size)
+	if err != nil {
+		return tail{}, err
+	}
+	if t, ok := tailOf(line); ok {
+		t.end, t.ended, t.whole = size, ended, !ended
+		t.sha = sha256.Sum256(nil)
+		return t, nil
+	}
+	t := tail{hash: noPrev}
+	if size > tailWindow { // the last record is most likely near
+		if t, err = scan(f, size-tailWindow, size); err != nil {
+			return tail{}, err
+		}
+	}
+	if t.seq == 0 {
+		if t, err = scan(f, 0, size); err != nil {
+			return tail{}, err
+		}
+	}
+	t.ended, t.rest = ended, size-t.end
+	return t, t.seal(f, size)
+}
+
+// lastLine returns the last line, without its line feed, and whether it has one. A line
+// longer than MaxLine comes back as nil.
+func lastLine(f io.ReaderAt, size int64) (line []byte, ended bool, err error) {
+	for n := int64(tailChunk); ; n *= 8 {
+		n = min(n, size)
+		buf := make([]byte, n)
+		if err := readFull(f, buf, size-n); err != nil {
+			return nil, false, err
+		}
+		ended = buf[n-1] == '\n'
+		text := buf
+		if ended {
+			text = buf[:n-1]
+		}
+		if at := bytes.LastIndexByte(text, '\n'); at >= 0 || n == size {
+			return text[at+1:], ended, nil
+		}
+		if n > MaxLine {
+			return nil, ended, nil
+		}
+	}
+}
+
+func readFull(f io.ReaderAt, buf []byte, at int64) error {
+	n, err := f.ReadAt(buf, at)
+	if n == len(buf) {
+		return nil
+	}
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// tailOf reads a line as the last record.
+func tailOf(line []byte) (tail, bool) {
+	var d decoder
+	rec, err := d.decode(line)
+	if err != nil || rec.chained && !rec.intact(newSummer()) {
+		return tail{}, false
+	}
+	return tail{seq: rec.seq, hash: rec.hash}, true
+}
+
+// scan finds the last record that begins at or after from.
+func scan(f io.ReaderAt, from, size int64) (tail, error) {
+	t := tail{hash: noPrev}
+	in := newLines(io.NewSectionReader(f, from, size-from))
+	skip := from > 0 // the first line is a part of one
+	sums, d := newSummer(), decoder{}
+	for at := from; ; {
+		ln, err := in.next()
+		if err == io.EOF {
+			return t, nil
+		}
+		if err != nil {
+			return t, err
+		}
+		at += ln.size
+		if skip || ln.tooLong || !ln.ended {
+			skip = false
+			continue
+		}
+		rec, err := d.decode(ln.text)
+		if err != nil || rec.chained && !rec.intact(sums) {
+			continue
+		}
+		t.seq, t.hash, t.end = rec.seq, rec.hash, at
+	}
+}
+
+// seal computes the digest of what stands after the record.
+func (t *tail) seal(f io.ReaderAt, size int64) error {
+	t.sealed = size - t.end
+	if t.ended {
+		t.sealed--
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(f, t.end, t.sealed)); err != nil {
+		return err
+	}
+	h.Sum(t.sha[:0])
+	return nil
+}
