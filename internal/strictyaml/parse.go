@@ -174,6 +174,9 @@ func (c *converter) node(y *yaml.Node, depth int) *Node {
 		c.checkTag(n, y, "!!seq")
 		n.kind = list
 		for _, item := range y.Content {
+			if c.stopped {
+				break
+			}
 			n.items = append(n.items, c.node(item, depth+1))
 		}
 	case yaml.MappingNode:
