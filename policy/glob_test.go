@@ -101,14 +101,14 @@ func TestGlobIsBounded(t *testing.T) {
 
 // TestGlobMatchesItsRegexp compares with the standard library's engine.
 func TestGlobMatchesItsRegexp(t *testing.T) {
-	piece := rapid.SampledFrom([]string{"a", "b", "é", "/", "\n", "*", "?", "[ab]", "[!a]", "[a-é]", "[!]b]"})
+	piece := rapid.SampledFrom([]string{"a", "b", "é", "/", "*", "?", "[ab]", "[!a]", "[a-é]", "[!]b]"})
 	rapid.Check(t, func(t *rapid.T) {
 		pieces := rapid.SliceOfN(piece, 1, 8).Draw(t, "pattern")
 		name := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "é", "/", "\n", "]"}), 0, 10).Draw(t, "name"), "")
 		pattern := strings.Join(pieces, "")
 		g, err := ParseGlob(pattern)
 		if err != nil {
-			t.Skip(err)
+			t.Fatal(err)
 		}
 		var re strings.Builder
 		for _, p := range pieces {
