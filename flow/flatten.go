@@ -1,0 +1,271 @@
+package flow
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/sallyport-dev/sallyport/doc"
+)
+
+// maxLevels bounds how deep lists, objects and JSON in strings are followed together.
+const maxLevels = 600
+
+// Flatten finds the destinations in v, the value of a declared sink at place: in
+// lists, objects and the names of their members, strings that hold several
+// ("a@x.example, B <b@y.example>", a mailto link), strings that are themselves JSON
+// lists or objects, and URLs inside the path or query of others. Every scalar but ""
+// and null yields at least one destination, so that a value that cannot be read is
+// never lost. It never returns more than [MaxDestinations] and one.
+func Flatten(place string, v doc.Value) []Destination {
+	f := flattener{sink: true}
+	f.value(place, v, 0)
+	return f.found
+}
+
+// Scan finds destinations in an argument that is not a declared sink: only values
+// that are, as a whole, mail addresses, a URL on a network, a host under a top-level
+// domain in use, or an IP address. Two-label names that end like a file of source
+// code or documents (README.md, run.sh) are taken for files.
+func Scan(place string, v doc.Value) []Destination {
+	f := flattener{}
+	f.value(place, v, 0)
+	return f.found
+}
+
+type flattener struct {
+	sink  bool // a declared sink: everything is a destination
+	full  bool
+	found []Destination
+}
+
+func (f *flattener) add(ds ...Destination) {
+	for _, d := range ds {
+		if f.full {
+			return
+		}
+		if len(f.found) == MaxDestinations {
+			f.full = true
+			d = Destination{Place: d.Place, Kind: Text, Malformed: "more destinations than one call may have", parts: parts{read: true}}
+		}
+		f.found = append(f.found, d)
+	}
+}
+
+func (f *flattener) value(place string, v doc.Value, level int) {
+	if f.full {
+		return
+	}
+	if level > maxLevels {
+		f.add(placed(place, []Destination{malformed("", Text, "nested too deep")})...)
+		return
+	}
+	switch v.Kind() {
+	case doc.String:
+		f.str(place, v.String(), level)
+	case doc.Number:
+		f.scalar(place, v.Number())
+	case doc.Bool:
+		f.scalar(place, strconv.FormatBool(v.Bool()))
+	case doc.List:
+		for i, e := range v.Elements() {
+			f.value(place+"["+strconv.Itoa(i)+"]", e, level+1)
+		}
+	case doc.Object:
+		for m := range v.Members() {
+			at := memberPlace(place, m.Name)
+			names := flattener{}
+			names.str(at, m.Name, jsonLevels)
+			f.add(names.found...)
+			f.value(at, m.Value, level+1)
+		}
+	}
+}
+
+func (f *flattener) scalar(place, s string) {
+	if f.sink {
+		f.add(placed(place, []Destination{parseText(s)})...)
+	}
+}
+
+// jsonLevels marks a string that is not tried as JSON.
+const jsonLevels = maxLevels
+
+func (f *flattener) str(place, s string, level int) {
+	if s == "" {
+		return
+	}
+	if len(s) <= MaxDestination && level < jsonLevels {
+		if v, ok := jsonText(s); ok {
+			if ds := f.inside(v, level); len(ds) > 0 || !f.sink {
+				f.add(placed(place, ds)...)
+				return
+			}
+		}
+	}
+	if f.sink {
+		f.add(placed(place, parseList(s))...)
+		return
+	}
+	f.add(placed(place, wholly(s))...)
+}
+
+// inside flattens the JSON that a string holds.
+func (f *flattener) inside(v doc.Value, level int) []Destination {
+	g := flattener{sink: f.sink}
+	g.value("", v, level+100) // at most six strings deep
+	return g.found
+}
+
+// placed gives each destination of one string its place.
+func placed(place string, ds []Destination) []Destination {
+	for i := range ds {
+		ds[i].Place = place
+		if len(ds) > 1 {
+			ds[i].Place += "#" + strconv.Itoa(i+1)
+		}
+	}
+	return ds
+}
+
+func memberPlace(place, name string) string {
+	if name != "" && len(name) <= 64 && strings.IndexFunc(name, func(r rune) bool {
+		return !(r < 0x80 && (alnum(byte(r)) || r == '_' || r == '-'))
+	}) < 0 {
+		if place == "" {
+			return name
+		}
+		return place + "." + name
+	}
+	return place + "[" + strconv.QuoteToASCII(name) + "]"
+}
+
+// parseList reads a sink's string: one destination or several. It never returns none.
+func parseList(s string) []Destination {
+	s = trimSpace(s)
+	if len(s) > MaxDestination {
+		return []Destination{malformed(s, guessKind(s), "too long")}
+	}
+	if scheme, rest := cutScheme(s); scheme == "mailto" {
+		return mailto(s, rest)
+	}
+	if why := hostileText(s); why != "" {
+		return []Destination{malformed(s, guessKind(s), why)}
+	}
+	pieces := splitList(s)
+	if d := parseOne(s); len(pieces) < 2 && len(strings.Fields(s)) < 2 || d.Malformed == "" && d.Kind != Text {
+		return append(withHidden(d), laterPieces(d, pieces)...)
+	}
+	if all := eachOf(strings.Fields(s), Email); len(pieces) < 2 && len(all) > 1 {
+		return all
+	}
+	if len(pieces) < 2 || !anyAddressed(pieces) {
+		return withHidden(parseOne(s))
+	}
+	var ds []Destination
+	for _, p := range pieces {
+		if scheme, rest := cutScheme(p); scheme == "mailto" {
+			ds = append(ds, mailto(p, rest)...)
+			continue
+		}
+		ds = append(ds, withHidden(parseOne(p))...)
+	}
+	return ds
+}
+
+// laterPieces returns what follows a comma or semicolon inside a URL, if it could be
+// another destination to a tool that splits there.
+func laterPieces(d Destination, pieces []string) []Destination {
+	var ds []Destination
+	if d.Kind != URL || len(pieces) < 2 {
+		return nil
+	}
+	for _, p := range pieces[1:] {
+		ds = append(ds, wholly(p)...)
+	}
+	return ds
+}
+
+// withHidden adds the destinations that one destination carries: URLs in a URL, an
+// address as the display name of another.
+func withHidden(d Destination) []Destination {
+	ds := []Destination{d}
+	if d.Malformed != "" {
+		return ds
+	}
+	switch d.Kind {
+	case URL:
+		inner := nested(d)
+		if len(inner) > maxNested {
+			return append(ds, malformed(d.Raw, URL, "too many URLs in a URL"))
+		}
+		for _, u := range inner {
+			if n := parseOne(u); n.Kind == URL && (n.Malformed != "" || n.parts.host != d.parts.host) {
+				ds = append(ds, n)
+			}
+		}
+	case Email:
+		if name, ok := displayAddress(d.Raw); ok {
+			n := parseOne(name)
+			if n.Kind != Email {
+				n = malformed(name, Email, "an address in a display name that cannot be read")
+			}
+			if n.Malformed != "" || n.Canonical != d.Canonical {
+				ds = append(ds, n)
+			}
+		}
+	}
+	return ds
+}
+
+func anyAddressed(pieces []string) bool {
+	for _, p := range pieces {
+		if strings.IndexByte(p, '@') >= 0 {
+			return true
+		}
+		if d := parseOne(p); d.Kind != Text {
+			return true
+		}
+	}
+	return false
+}
+
+// eachOf parses pieces that must all be of one kind; none if one is not.
+func eachOf(pieces []string, k DestKind) []Destination {
+	ds := make([]Destination, 0, len(pieces))
+	for _, p := range pieces {
+		d := parseOne(p)
+		if d.Kind != k || d.Malformed != "" {
+			return nil
+		}
+		ds = append(ds, d)
+	}
+	return ds
+}
+
+// splitList cuts at commas and semicolons outside quotes and angle brackets. Empty
+// pieces are dropped.
+func splitList(s string) []string {
+	var pieces []string
+	quoted, angle, start := false, false, 0
+	cut := func(end int) {
+		if p := trimSpace(s[start:end]); p != "" {
+			pieces = append(pieces, p)
+		}
+		start = end + 1
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '<':
+			angle = true
+		case c == '>':
+			angle = false
+		case (c == ',' || c == ';') && !angle:
+			cut(i)
+		}
+	}
+	cut(len(s))
+	return pieces
+}

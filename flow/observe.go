@@ -1,0 +1,206 @@
+package flow
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/sallyport-dev/sallyport/doc"
+)
+
+const (
+	mergeAt   = 8 << 10  // facts collected before they are merged: bounds how long the lock is held
+	maxJSON   = 32 << 20 // bytes of text that is tried as JSON
+	jsonDepth = 3        // JSON in text in JSON in text
+	maxPlace  = 160      // bytes
+)
+
+// An observer turns one output into facts without holding the ledger's lock. It is
+// kept for the next output: what it knows to be in the ledger stays in recent.
+type observer struct {
+	scanner
+	ledger *Ledger
+	facts  []uint64
+	spans  []span
+	recent [8 << 10]uint64 // facts emitted lately, by their low bits
+
+	path     []hop
+	info     outputInfo
+	recorded bool   // the ledger knows info
+	output   uint32 // as this
+
+	query query // of a lookup: the same scratch serves both
+}
+
+// span says where the facts up to end stood.
+type span struct {
+	end   int
+	place string
+}
+
+// hop is one step of a place.
+type hop struct {
+	kind hopKind
+	pos  int
+	name string
+}
+
+type hopKind uint8
+
+const (
+	hopElement hopKind = iota
+	hopMember
+	hopName
+	hopJSON
+)
+
+func newObserver(l *Ledger) *observer {
+	o := &observer{ledger: l, facts: make([]uint64, 0, mergeAt)}
+	o.keys = &l.keys
+	o.sink = o
+	return o
+}
+
+func (o *observer) observe(out Output) {
+	o.info = outputInfo{out.Upstream, out.Tool, out.Call, out.Time}
+	o.recorded, o.path = false, o.path[:0]
+	o.value(out.Value, 0)
+	o.flush()
+	o.info = outputInfo{}
+	if cap(o.buf) > 4*window {
+		o.buf = nil
+	}
+}
+
+// fact collects one fact, unless it was just collected.
+func (o *observer) fact(_ kind, h uint64) {
+	slot := &o.recent[h%uint64(len(o.recent))]
+	if *slot == h {
+		return
+	}
+	*slot = h
+	o.facts = append(o.facts, h)
+	if len(o.facts) == cap(o.facts) {
+		o.flush()
+	}
+}
+
+// mark ends the facts of one scalar.
+func (o *observer) mark() {
+	from := 0
+	if n := len(o.spans); n > 0 {
+		from = o.spans[n-1].end
+	}
+	if len(o.facts) > from {
+		o.spans = append(o.spans, span{len(o.facts), o.place()})
+	}
+}
+
+func (o *observer) flush() {
+	o.mark()
+	if len(o.facts) > 0 {
+		o.ledger.merge(o)
+	}
+	o.facts = o.facts[:0]
+	clear(o.spans)
+	o.spans = o.spans[:0]
+}
+
+// value walks v. The document's own depth bounds the recursion.
+func (o *observer) value(v doc.Value, depth int) {
+	switch v.Kind() {
+	case doc.String:
+		o.str(v.String(), depth)
+	case doc.Number:
+		o.text(v.Number())
+		o.mark()
+	case doc.List:
+		o.push(hop{kind: hopElement})
+		for i, e := range v.Elements() {
+			o.path[len(o.path)-1].pos = i
+			o.value(e, depth)
+		}
+		o.pop()
+	case doc.Object:
+		o.members(v, depth)
+	}
+}
+
+func (o *observer) members(v doc.Value, depth int) {
+	o.push(hop{kind: hopMember})
+	i := 0
+	for m := range v.Members() {
+		o.path[len(o.path)-1] = hop{hopMember, i, m.Name}
+		o.push(hop{kind: hopName})
+		o.str(m.Name, jsonDepth)
+		o.pop()
+		o.value(m.Value, depth)
+		i++
+	}
+	o.pop()
+}
+
+func (o *observer) push(h hop) { o.path = append(o.path, h) }
+func (o *observer) pop()       { o.path = o.path[:len(o.path)-1] }
+
+// str records one string; text that is a JSON list or object is walked like one.
+func (o *observer) str(s string, depth int) {
+	if depth < jsonDepth {
+		if v, ok := jsonText(s); ok {
+			o.push(hop{kind: hopJSON})
+			o.value(v, depth+1)
+			o.pop()
+			return
+		}
+	}
+	o.text(s)
+	unfolded(s, o.text)
+	o.mark()
+}
+
+// jsonText parses text that is, as a whole, a JSON list or object.
+func jsonText(s string) (doc.Value, bool) {
+	t := strings.TrimSpace(s)
+	if len(t) < 2 || len(t) > maxJSON || !(t[0] == '{' && t[len(t)-1] == '}' || t[0] == '[' && t[len(t)-1] == ']') {
+		return doc.Value{}, false
+	}
+	v, err := doc.Parse([]byte(t), doc.Limits{})
+	return v, err == nil
+}
+
+// place writes the path. Only names that MCP itself defines are spelled out.
+func (o *observer) place() string {
+	b := make([]byte, 0, 40)
+	for i, h := range o.path {
+		if len(b) > maxPlace {
+			return string(b[:maxPlace]) + "…"
+		}
+		switch h.kind {
+		case hopElement:
+			b = append(strconv.AppendInt(append(b, '['), int64(h.pos), 10), ']')
+		case hopName:
+			b = append(b, " (name)"...)
+		case hopJSON:
+			b = append(b, " (JSON) "...)
+		case hopMember:
+			if !protocolNames[h.name] {
+				b = append(strconv.AppendInt(append(b, "[#"...), int64(h.pos), 10), ']')
+				continue
+			}
+			if i > 0 && o.path[i-1].kind != hopJSON {
+				b = append(b, '.')
+			}
+			b = append(b, h.name...)
+		}
+	}
+	return string(b)
+}
+
+// protocolNames are the member names of MCP results, requests and definitions.
+var protocolNames = set(
+	"content", "text", "structuredContent", "isError", "type", "data", "mimeType", "blob", "uri", "resource", "resources",
+	"resourceTemplates", "uriTemplate", "contents", "messages", "role", "prompt", "prompts", "tools", "tool", "name", "title", "description",
+	"inputSchema", "outputSchema", "annotations", "arguments", "icons", "src", "instructions", "serverInfo", "version", "capabilities",
+	"error", "message", "code", "params", "result", "level", "logger", "completion", "values", "_meta", "task", "taskId", "status",
+	"statusMessage", "requestedSchema", "properties", "required", "items", "enum", "default", "websiteUrl", "nextCursor",
+	"progressToken", "requestState", "inputRequests", "systemPrompt",
+)

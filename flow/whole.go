@@ -1,0 +1,66 @@
+package flow
+
+import "strings"
+
+// wholly reads a string that is not in a declared sink. It returns nothing unless the
+// string is a destination, or a list of addresses, and nothing else.
+func wholly(s string) []Destination {
+	if s = trimSpace(s); s == "" || len(s) > MaxDestination {
+		return nil
+	}
+	scheme, rest := cutScheme(s)
+	_, network := netSchemes[scheme]
+	network = network && strings.HasPrefix(rest, "//")
+	switch {
+	case scheme == "mailto":
+		return mailto(s, rest)
+	case (webSchemes[scheme] != "" || network) && len(rest) > 0 && strings.IndexByte(`/\`, rest[0]) >= 0:
+		if strings.ContainsAny(trimSpace(s), " \n") {
+			return nil // prose that starts with a link
+		}
+		return parseList(s)
+	case strings.ContainsAny(s, "\r\n"):
+		return nil
+	case strings.IndexByte(s, '@') > 0:
+		return whollyMail(s)
+	}
+	if strings.ContainsAny(s, " \t") || hostileText(s) != "" {
+		return nil
+	}
+	d := parseOne(s)
+	switch d.Kind {
+	case URL:
+		return withHidden(d)
+	case Host:
+		if h := d.parts.host; isIP(h) || d.parts.port != "" || h == "localhost" || knownTop(h) && !fileName(h) {
+			return []Destination{d}
+		}
+	}
+	return nil
+}
+
+// whollyMail reads a list in which every piece is an address.
+func whollyMail(s string) []Destination {
+	pieces := splitList(s)
+	if len(pieces) < 2 && strings.IndexByte(s, '<') < 0 {
+		pieces = strings.Fields(s)
+	}
+	var ds []Destination
+	for _, p := range pieces {
+		d := parseOne(p)
+		if d.Kind != Email && d.Kind != URL || d.Malformed != "" && (len(pieces) > 1 || strings.ContainsAny(s, " \t")) {
+			return nil
+		}
+		ds = append(ds, withHidden(d)...)
+	}
+	return ds
+}
+
+// fileName reports a two-label name whose top-level domain is better known as the
+// ending of files.
+func fileName(h string) bool {
+	name, end, _ := strings.Cut(h, ".")
+	return name != "www" && fileEndings[end]
+}
+
+var fileEndings = set("md", "sh", "py", "rs", "pl", "pm", "so", "ps", "mm", "tf", "zip", "mov")
