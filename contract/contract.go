@@ -1,0 +1,73 @@
+package contract
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/sallyport-dev/sallyport/confine"
+	"github.com/sallyport-dev/sallyport/doc"
+	"github.com/sallyport-dev/sallyport/flow"
+)
+
+// Contract is one compiled contract. It is read only once [Parse], [Fallback] or
+// [Set.For] has returned it, and may be shared.
+type Contract struct {
+	Upstream string // "" if the entry named none
+	Tool     string
+	Source   string // "sallyport.yaml:12:3", "pack gmail", "fallback": for explanations, safe to show
+
+	Exfiltrating        bool
+	SinkParams          []doc.Selector // empty with Exfiltrating: every argument is a destination
+	TrustedDestinations []flow.Pattern
+	WriteParams         []doc.Selector
+	PathBase            string
+	AllowedPathPrefixes []string      // empty with WriteParams: the engine's default write roots apply
+	Confine             *confine.Root // nil when AllowedPathPrefixes is empty
+	ArgPatterns         []ArgPattern
+	MaxCalls            *int64 // per session; nil: no budget; 0 forbids the tool
+	Destructive         bool   // ask each time
+}
+
+// ArgPattern is one entry of arg_patterns: every value that Param finds must match
+// Pattern in full; a missing one does not match.
+type ArgPattern struct {
+	Param   doc.Selector
+	Pattern *regexp.Regexp // \A(?s:Source)\z
+	Source  string         // as written
+}
+
+// FlowOff reports that the flow check does not apply to the tool: the contract says
+// that it sends nothing anywhere. For a user's entry, [Set.Bind] says so in a notice;
+// for a pack's it is what the pack's author checked.
+func (c *Contract) FlowOff() bool { return !c.Exfiltrating }
+
+// widened returns c with other's sinks added, for when both may be right. It never
+// loosens: no destinations are trusted that were not before.
+func (c *Contract) widened(other *Contract) *Contract {
+	if !other.Exfiltrating {
+		return c
+	}
+	w := *c
+	w.Exfiltrating = true
+	switch {
+	case !c.Exfiltrating:
+		w.SinkParams = other.SinkParams
+	case len(c.SinkParams) == 0 || len(other.SinkParams) == 0:
+		w.SinkParams = nil
+	default:
+		w.SinkParams = slices.Clone(c.SinkParams)
+		for _, s := range other.SinkParams {
+			if !slices.ContainsFunc(w.SinkParams, func(have doc.Selector) bool { return have.String() == s.String() }) {
+				w.SinkParams = append(w.SinkParams, s)
+			}
+		}
+	}
+	return &w
+}
+
+// Tool is a definition as the server lists it.
+type Tool struct {
+	Upstream   string
+	Name       string
+	Definition doc.Value // the whole element of tools/list
+}

@@ -1,0 +1,192 @@
+package contract
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"slices"
+	"sync"
+
+	"github.com/sallyport-dev/sallyport/internal/strictyaml"
+)
+
+//go:embed packs/*.yaml
+var packFiles embed.FS
+
+// pack is one shipped file of contracts for one server.
+type pack struct {
+	name    string
+	server  string
+	checked string   // the list that it was checked against
+	match   []string // an upstream that lists all of these is taken for the server
+	tools   map[string]*packEntry
+}
+
+// packEntry is a contract and the definition that it was written for.
+type packEntry struct {
+	contract *Contract
+	params   map[string]bool // every parameter, as a selector
+}
+
+// Packs lists the shipped packs' names.
+func Packs() []string {
+	var names []string
+	for _, p := range mustPacks() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// mustPacks returns the embedded packs, which are part of the program: one that does
+// not load is a defect that no configuration can cause, and the tests load them all.
+func mustPacks() []*pack {
+	packs, err := loadPacks()
+	if err != nil {
+		panic("contract: " + err.Error())
+	}
+	return packs
+}
+
+var loadPacks = sync.OnceValues(func() ([]*pack, error) {
+	files, err := packFiles.ReadDir("packs")
+	if err != nil {
+		return nil, err
+	}
+	var packs []*pack
+	for _, f := range files {
+		data, err := packFiles.ReadFile(path.Join("packs", f.Name()))
+		if err != nil {
+			return nil, err
+		}
+		p, err := parsePack(f.Name(), data)
+		if err != nil {
+			return nil, err
+		}
+		packs = append(packs, p)
+	}
+	return packs, nil
+})
+
+// parsePack reads one pack file. Its entries have the keys of a user's and params.
+func parsePack(file string, data []byte) (*pack, error) {
+	var problems strictyaml.Problems
+	root := strictyaml.Parse(file, data, nil, &problems)
+	if root == nil {
+		return nil, problems.Err()
+	}
+	pk := &pack{tools: map[string]*packEntry{}}
+	fields, _ := root.Fields(&problems, []string{"pack", "server", "checked", "match", "tools"}, nil)
+	for key, into := range map[string]*string{"pack": &pk.name, "server": &pk.server, "checked": &pk.checked} {
+		n := fields[key]
+		if n == nil {
+			problems.AddFile(file, "%s is missing", key)
+			continue
+		}
+		*into, _ = n.Str(&problems)
+	}
+	if n := fields["match"]; n != nil {
+		items, _ := n.Strs(&problems)
+		for _, item := range items {
+			pk.match = append(pk.match, item.Text())
+		}
+	}
+	if n := fields["tools"]; n != nil {
+		pk.entries(n, &problems)
+	}
+	for _, name := range pk.match {
+		if pk.tools[name] == nil {
+			problems.AddFile(file, "match names %s, which has no entry", name)
+		}
+	}
+	if len(pk.match) == 0 {
+		problems.AddFile(file, "match is missing: it says which servers the pack is for")
+	}
+	return pk, problems.Err()
+}
+
+func (pk *pack) entries(n *strictyaml.Node, problems *strictyaml.Problems) {
+	entries, _ := n.Entries(problems)
+	for _, e := range entries {
+		c := &Contract{Tool: e.Name, Source: "pack " + pk.name}
+		fields, ok := e.Value.Fields(problems, append([]string{"params"}, entryKeys...), nil)
+		if !ok {
+			continue
+		}
+		if n := fields["allowed_path_prefixes"]; n != nil {
+			problems.Add(n, "a pack cannot know a user's directories")
+		}
+		r := reader{c: c, fields: fields, p: problems}
+		r.read()
+		entry := &packEntry{contract: c, params: map[string]bool{}}
+		params := fields["params"]
+		if params == nil {
+			problems.Add(e.Key, "params is missing: it says for which definition the entry holds")
+			continue
+		}
+		items, _ := params.Strs(problems)
+		for _, item := range items {
+			if sel, ok := r.selector(item, item.Text()); ok {
+				entry.params[sel.String()] = true
+			}
+		}
+		for _, named := range entry.named() {
+			if !entry.params[named] {
+				problems.Add(e.Value, "%s is not among params", named)
+			}
+		}
+		pk.tools[e.Name] = entry
+	}
+}
+
+// named lists the parameters that the contract speaks of.
+func (e *packEntry) named() []string {
+	var out []string
+	for _, s := range slices.Concat(e.contract.SinkParams, e.contract.WriteParams) {
+		out = append(out, s.String())
+	}
+	for _, a := range e.contract.ArgPatterns {
+		out = append(out, a.Param.String())
+	}
+	return out
+}
+
+// recognises reports that a list has all the tools the pack is for.
+func (pk *pack) recognises(names map[string]int) bool {
+	for _, m := range pk.match {
+		if names[m] == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// contractFor returns the pack's contract for a tool as it is listed. Where the
+// definition is not the one that the entry was written for, the fallback's sinks are
+// added, so that a server cannot hide a sink behind a known name; the entry's own
+// demands stay, so that it cannot shed them either. notice says so, "" if all is known.
+func (e *packEntry) contractFor(t Tool) (c *Contract, notice string) {
+	listed := map[string]bool{}
+	schema := readSchema(t.Definition.Get("inputSchema"))
+	unknown := 0
+	for _, p := range schema.params {
+		path := p.selectorText()
+		listed[path] = true
+		if !e.params[path] {
+			unknown++
+		}
+	}
+	missing := 0
+	for _, named := range e.named() {
+		if !listed[named] {
+			missing++
+		}
+	}
+	if unknown == 0 && missing == 0 && !schema.truncated {
+		return e.contract, ""
+	}
+	w := *e.contract.widened(Fallback(t))
+	w.Source = e.contract.Source + " and fallback"
+	notice = fmt.Sprintf("its parameters are not those that %s was written for (%d unknown, %d missing): the fallback's sinks are added; a parameter that is missing now fails every call",
+		e.contract.Source, unknown, missing)
+	return &w, notice
+}

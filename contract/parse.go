@@ -1,0 +1,280 @@
+package contract
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/sallyport-dev/sallyport/confine"
+	"github.com/sallyport-dev/sallyport/doc"
+	"github.com/sallyport-dev/sallyport/flow"
+	"github.com/sallyport-dev/sallyport/internal/quote"
+	"github.com/sallyport-dev/sallyport/internal/strictyaml"
+)
+
+// Options say how entries are compiled and which packs are used.
+type Options struct {
+	Style confine.Style
+	Deny  []string   // Sallyport's own files, absolute; they lie inside no prefix
+	Packs PackChoice // zero: auto
+}
+
+// PackChoice is the packs: key: auto (zero), none, or names. A named pack too is used
+// only for an upstream whose list of tools it recognises.
+type PackChoice struct {
+	None  bool
+	Names []string
+}
+
+// The keys of an entry, and those of the language that this version does not have.
+var (
+	entryKeys = []string{
+		"exfiltrating", "sink_params", "trusted_destinations", "write_params", "path_base",
+		"allowed_path_prefixes", "arg_patterns", "max_calls", "destructive",
+	}
+	laterKeys = map[string]string{
+		"typed_params": "not built yet; remove it: this version cannot enforce it",
+		"output":       "not built yet; remove it: this version gives no labels to output",
+	}
+)
+
+// maxName is the longest tool or upstream name in bytes.
+const maxName = 256
+
+// Parse reads the tools: mapping of a configuration, or a whole contracts file: tool
+// or upstream/tool to an entry. A tool whose own name has a slash is written with its
+// upstream. Problems go to p, with their places; what could be read is returned.
+func Parse(n *strictyaml.Node, p *strictyaml.Problems, opt Options) []*Contract {
+	entries, ok := n.Entries(p)
+	if !ok {
+		return nil
+	}
+	var out []*Contract
+	for _, e := range entries {
+		c := &Contract{Source: e.Key.Place()}
+		if !c.setName(e, p) {
+			continue
+		}
+		fields, ok := e.Value.Fields(p, entryKeys, laterKeys)
+		if !ok {
+			continue
+		}
+		if all, _ := e.Value.Entries(p); len(all) == 0 {
+			p.Add(e.Value, "the entry says nothing; an entry replaces the pack's and the fallback's, so write what holds, or remove it")
+			continue
+		}
+		r := reader{c: c, fields: fields, p: p, opt: opt}
+		r.read()
+		out = append(out, c)
+	}
+	return out
+}
+
+func (c *Contract) setName(e strictyaml.Entry, p *strictyaml.Problems) bool {
+	upstream, tool, found := strings.Cut(e.Name, "/")
+	if !found {
+		upstream, tool = "", e.Name
+	}
+	bad := func(s string) bool {
+		return s == "" || len(s) > maxName || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) })
+	}
+	switch {
+	case bad(tool) || found && bad(upstream):
+		p.Add(e.Key, "write the name of a tool, or upstream/tool, without spaces or invisible characters")
+		return false
+	case strings.ContainsAny(e.Name, "*?"):
+		p.Add(e.Key, "the name of a contract is exact: * and ? have no meaning here")
+		return false
+	}
+	c.Upstream, c.Tool = upstream, tool
+	return true
+}
+
+// reader reads one entry.
+type reader struct {
+	c      *Contract
+	fields map[string]*strictyaml.Node
+	p      *strictyaml.Problems
+	opt    Options
+}
+
+func (r *reader) read() {
+	r.c.Exfiltrating = r.flag("exfiltrating")
+	r.c.Destructive = r.flag("destructive")
+	r.c.SinkParams = r.selectors("sink_params", "leave it out, and every argument is read as a destination")
+	r.trusted()
+	if !r.c.Exfiltrating {
+		for _, key := range []string{"sink_params", "trusted_destinations"} {
+			if n := r.fields[key]; n != nil {
+				r.p.Add(n, "%s needs exfiltrating: true beside it; without it the flow check is off for this tool", key)
+			}
+		}
+	}
+	r.c.WriteParams = r.selectors("write_params", "leave it out if the tool writes no files")
+	r.paths()
+	r.patterns()
+	r.maxCalls()
+}
+
+func (r *reader) flag(key string) bool {
+	n := r.fields[key]
+	if n == nil {
+		return false
+	}
+	v, _ := n.Bool(r.p)
+	return v
+}
+
+// texts reads a list that must not be empty.
+func (r *reader) texts(key, whenEmpty string) []*strictyaml.Node {
+	n := r.fields[key]
+	if n == nil {
+		return nil
+	}
+	items, ok := n.Strs(r.p)
+	if ok && len(items) == 0 {
+		r.p.Add(n, "%s is empty: %s", key, whenEmpty)
+	}
+	return items
+}
+
+func (r *reader) selectors(key, whenEmpty string) []doc.Selector {
+	var out []doc.Selector
+	for _, item := range r.texts(key, whenEmpty) {
+		s, _ := item.Str(r.p)
+		if sel, ok := r.selector(item, s); ok {
+			out = append(out, sel)
+		}
+	}
+	return out
+}
+
+func (r *reader) selector(at *strictyaml.Node, s string) (doc.Selector, bool) {
+	if s == "" {
+		r.p.Add(at, "write the name of a parameter, or a path such as items[*].id")
+		return doc.Selector{}, false
+	}
+	sel, err := doc.ParseSelector(s)
+	if err != nil {
+		r.p.Add(at, "%v", err)
+		return doc.Selector{}, false
+	}
+	return sel, true
+}
+
+func (r *reader) trusted() {
+	for _, item := range r.texts("trusted_destinations", "leave it out if no destination is trusted") {
+		s, _ := item.Str(r.p)
+		pattern, err := flow.ParsePattern(s)
+		if err != nil {
+			r.p.Add(item, "%v", err)
+			continue
+		}
+		r.c.TrustedDestinations = append(r.c.TrustedDestinations, pattern)
+	}
+}
+
+func (r *reader) paths() {
+	for _, key := range []string{"allowed_path_prefixes", "path_base"} {
+		if n := r.fields[key]; n != nil && r.fields["write_params"] == nil {
+			r.p.Add(n, "%s needs write_params beside it, which says what holds the paths", key)
+		}
+	}
+	valid := true
+	for _, item := range r.texts("allowed_path_prefixes", "leave it out for the default directories, or use max_calls: 0 to forbid the tool") {
+		s, _ := item.Str(r.p)
+		if _, err := confine.NewRoot(r.opt.Style, []string{s}, "", nil); err != nil {
+			r.p.Add(item, "%v", err)
+			valid = false
+			continue
+		}
+		r.c.AllowedPathPrefixes = append(r.c.AllowedPathPrefixes, s)
+	}
+	base := r.fields["path_base"]
+	if base != nil {
+		s, ok := base.Str(r.p)
+		if ok && s == "" {
+			r.p.Add(base, "write an absolute directory, or leave it out to refuse relative paths")
+		}
+		if _, err := confine.NewRoot(r.opt.Style, nil, s, nil); ok && err != nil {
+			r.p.Add(base, "%v", err)
+			ok = false
+		}
+		valid = valid && ok
+		r.c.PathBase = s
+	}
+	if !valid || len(r.c.AllowedPathPrefixes) == 0 {
+		return
+	}
+	root, err := confine.NewRoot(r.opt.Style, r.c.AllowedPathPrefixes, r.c.PathBase, r.opt.Deny)
+	if err != nil {
+		r.p.Add(r.fields["allowed_path_prefixes"], "%v", err)
+		return
+	}
+	r.c.Confine = root
+}
+
+func (r *reader) patterns() {
+	n := r.fields["arg_patterns"]
+	if n == nil {
+		return
+	}
+	entries, ok := n.Entries(r.p)
+	if ok && len(entries) == 0 {
+		r.p.Add(n, "arg_patterns is empty: write parameter: pattern, or leave it out")
+	}
+	for _, e := range entries {
+		sel, okParam := r.selector(e.Key, e.Name)
+		s, okText := e.Value.Str(r.p)
+		if !okText {
+			continue
+		}
+		re, err := compilePattern(s)
+		if err != nil {
+			r.p.Add(e.Value, "%v%s", err, patternHint(s))
+			continue
+		}
+		if okParam {
+			r.c.ArgPatterns = append(r.c.ArgPatterns, ArgPattern{Param: sel, Pattern: re, Source: s})
+		}
+	}
+}
+
+// compilePattern compiles a full match in RE2 syntax. The pattern must be valid alone:
+// otherwise "a)|(b" would end the group that makes it a full match.
+func compilePattern(s string) (*regexp.Regexp, error) {
+	if _, err := regexp.Compile(s); err != nil {
+		return nil, err
+	}
+	return regexp.Compile(`\A(?s:` + s + `)\z`)
+}
+
+func patternHint(s string) string {
+	for _, look := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
+		if strings.Contains(s, look) {
+			return "; look-around is not supported (RE2, linear time): say what is allowed instead"
+		}
+	}
+	if regexp.MustCompile(`\\[1-9]`).MatchString(s) {
+		return "; back-references are not supported (RE2, linear time)"
+	}
+	return ""
+}
+
+func (r *reader) maxCalls() {
+	n := r.fields["max_calls"]
+	if n == nil {
+		return
+	}
+	v, ok := n.Int(r.p)
+	if !ok {
+		return
+	}
+	if v < 0 {
+		r.p.Add(n, "max_calls is %d; write 0 to forbid the tool, or a positive number", v)
+		return
+	}
+	r.c.MaxCalls = &v
+}
+
+func showName(s string) string { return quote.Value(s, 80) }

@@ -1,0 +1,275 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sallyport-dev/sallyport/internal/quote"
+	"github.com/sallyport-dev/sallyport/internal/strictyaml"
+)
+
+// Set is the layered contracts of one configuration: the user's entries, packs, the
+// fallback. Safe for concurrent use.
+type Set struct {
+	packs   []*pack
+	entries []*Contract
+	named   map[toolKey]*Contract // user's entries with an upstream
+	bare    map[string]*Contract  // and without
+
+	mu    sync.RWMutex
+	bound map[string]*binding
+	ready map[toolKey]*Contract // contracts of the tools that are bound
+}
+
+type toolKey struct{ upstream, tool string }
+
+// binding is what one upstream listed last.
+type binding struct {
+	tools []Tool
+	names map[string]int // how often each is listed
+	pack  *pack          // nil: none is for this server
+}
+
+// NewSet layers the user's entries over packs. Two entries for one tool, and a pack
+// that does not exist, are errors.
+func NewSet(entries []*Contract, opt Options) (*Set, error) {
+	s := &Set{
+		entries: entries,
+		named:   map[toolKey]*Contract{}, bare: map[string]*Contract{},
+		bound: map[string]*binding{}, ready: map[toolKey]*Contract{},
+	}
+	for _, c := range entries {
+		key := toolKey{c.Upstream, c.Tool}
+		if s.named[key] != nil || c.Upstream == "" && s.bare[c.Tool] != nil {
+			return nil, fmt.Errorf("two contracts for %s", showName(c.label()))
+		}
+		if c.Upstream == "" {
+			s.bare[c.Tool] = c
+		} else {
+			s.named[key] = c
+		}
+	}
+	if opt.Packs.None {
+		if len(opt.Packs.Names) > 0 {
+			return nil, errors.New("packs are off and named at once")
+		}
+		return s, nil
+	}
+	for _, name := range opt.Packs.Names {
+		if !slices.Contains(Packs(), name) {
+			return nil, fmt.Errorf("there is no pack %s%s", showName(name), strictyaml.Hint(name, Packs()))
+		}
+	}
+	for _, p := range mustPacks() {
+		if len(opt.Packs.Names) == 0 || slices.Contains(opt.Packs.Names, p.name) {
+			s.packs = append(s.packs, p)
+		}
+	}
+	return s, nil
+}
+
+func (c *Contract) label() string {
+	if c.Upstream == "" {
+		return c.Tool
+	}
+	return c.Upstream + "/" + c.Tool
+}
+
+// For returns the contract of a tool as listed by its server: the user's entry for
+// upstream/tool, else the user's for the bare name, else the pack's, else the
+// fallback's. It is never nil. For a tool that [Set.Bind] was told of it is one look
+// into a map, and the definition bound then is the one that counts. A bare entry whose
+// tool two upstreams have holds for neither, and says nothing of which was meant:
+// both are forbidden until it is written as upstream/tool.
+func (s *Set) For(t Tool) *Contract {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if c := s.ready[toolKey{t.Upstream, t.Name}]; c != nil {
+		return c
+	}
+	c, _ := s.compile(t)
+	return c
+}
+
+// compile layers the contracts of one tool. The caller holds mu.
+func (s *Set) compile(t Tool) (c *Contract, notice string) {
+	if c := s.named[toolKey{t.Upstream, t.Name}]; c != nil {
+		return c, ""
+	}
+	if c := s.bare[t.Name]; c != nil {
+		others := 0
+		for upstream, b := range s.bound {
+			if upstream != t.Upstream && b.names[t.Name] > 0 {
+				others++
+			}
+		}
+		if others == 0 {
+			return c, ""
+		}
+		return ambiguous(c, t), fmt.Sprintf("the entry at %s has no upstream, and %d upstreams have this tool: it is forbidden until the entry is written as upstream/tool", c.Source, others+1)
+	}
+	b := s.bound[t.Upstream]
+	if b != nil && b.pack != nil {
+		if e := b.pack.tools[t.Name]; e != nil {
+			c, notice = e.contractFor(t)
+			if c.Upstream != t.Upstream {
+				own := *c
+				own.Upstream = t.Upstream
+				c = &own
+			}
+		}
+	}
+	if c == nil {
+		c = Fallback(t)
+	}
+	if b != nil && b.names[t.Name] > 1 {
+		c, notice = b.strictest(c, t), "it is listed more than once: the sinks of all its definitions count"
+	}
+	return c, notice
+}
+
+func ambiguous(c *Contract, t Tool) *Contract {
+	none := int64(0)
+	return &Contract{
+		Upstream: t.Upstream, Tool: t.Name, Exfiltrating: true, MaxCalls: &none,
+		Source: c.Source + " (no upstream, and several have the tool)",
+	}
+}
+
+// strictest adds the sinks of every definition that has the tool's name.
+func (b *binding) strictest(c *Contract, t Tool) *Contract {
+	for _, other := range b.tools {
+		if other.Name == t.Name {
+			c = c.widened(Fallback(other))
+		}
+	}
+	return c
+}
+
+// maxNotices bounds what one list of tools can put into the log.
+const maxNotices = 100
+
+// Bind tells the set an upstream's whole tool list, as often as it changes, so that a
+// pack can be chosen by it and bare names resolved. It returns notices for the log,
+// safe to show, at most 100: the pack chosen, entries that match nothing, entries that
+// turn the flow check off, definitions that a pack does not know.
+func (s *Set) Bind(upstream string, tools []Tool) []string {
+	b := &binding{tools: make([]Tool, len(tools)), names: make(map[string]int, len(tools))}
+	for i, t := range tools {
+		t.Upstream = upstream
+		b.tools[i] = t
+		b.names[t.Name]++
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bound[upstream] = b
+	maps.DeleteFunc(s.ready, func(k toolKey, _ *Contract) bool { return k.upstream == upstream })
+
+	n := notices{upstream: upstream}
+	for _, p := range s.packs {
+		if p.recognises(b.names) && (b.pack == nil || len(p.match) > len(b.pack.match)) {
+			b.pack = p
+		}
+	}
+	if b.pack != nil {
+		n.add("pack %s applies: the server lists the tools of %s", b.pack.name, b.pack.server)
+	}
+	s.compileAll(b, &n)
+	s.rebindOthers(upstream)
+	s.unmatched(upstream, &n)
+	return n.list()
+}
+
+// compileAll compiles the contracts of one upstream's tools.
+func (s *Set) compileAll(b *binding, n *notices) {
+	sinks, derived := 0, 0
+	var writers []string
+	for _, t := range b.tools {
+		key := toolKey{t.Upstream, t.Name}
+		if s.ready[key] != nil {
+			continue // listed twice
+		}
+		c, notice := s.compile(t)
+		s.ready[key] = c
+		if notice != "" {
+			n.add("tool %s: %s", showName(t.Name), notice)
+		}
+		if s.isUsers(c) && c.FlowOff() {
+			n.add("tool %s: the entry at %s turns the flow check off", showName(t.Name), c.Source)
+		}
+		if c.Source == "fallback" {
+			derived++
+			if c.Exfiltrating {
+				sinks++
+			}
+			if writesFiles(t) {
+				writers = append(writers, t.Name)
+			}
+		}
+	}
+	if derived > 0 {
+		n.add("%d tools have no contract: the fallback takes %d of them for sinks", derived, sinks)
+	}
+	if len(writers) > 0 {
+		n.add("nothing confines where these tools write, if they write files: %s; give them write_params", quote.Text(strings.Join(writers, ", "), 500))
+	}
+}
+
+func (s *Set) isUsers(c *Contract) bool { return slices.Contains(s.entries, c) }
+
+// rebindOthers compiles again what the new list may have made ambiguous, or clear.
+func (s *Set) rebindOthers(upstream string) {
+	for other, b := range s.bound {
+		if other == upstream {
+			continue
+		}
+		for _, t := range b.tools {
+			if s.bare[t.Name] != nil {
+				s.ready[toolKey{other, t.Name}], _ = s.compile(t)
+			}
+		}
+	}
+}
+
+// unmatched notes entries that say nothing about any tool. Entries for upstreams that
+// are not bound yet are passed over.
+func (s *Set) unmatched(upstream string, n *notices) {
+	names := slices.Sorted(maps.Keys(s.bound[upstream].names))
+	for _, c := range s.entries {
+		found := false
+		for u, b := range s.bound {
+			found = found || b.names[c.Tool] > 0 && (c.Upstream == "" || c.Upstream == u)
+		}
+		if found || c.Upstream != "" && c.Upstream != upstream {
+			continue
+		}
+		n.add("the entry at %s matches no tool: there is no %s%s", c.Source, showName(c.label()),
+			quote.Text(strictyaml.Hint(c.Tool, names), 200))
+	}
+}
+
+// notices collects lines for the log.
+type notices struct {
+	upstream string
+	lines    []string
+	more     int
+}
+
+func (n *notices) add(format string, args ...any) {
+	if len(n.lines) >= maxNotices-1 {
+		n.more++
+		return
+	}
+	n.lines = append(n.lines, "upstream "+showName(n.upstream)+": "+fmt.Sprintf(format, args...))
+}
+
+func (n *notices) list() []string {
+	if n.more > 0 {
+		return append(n.lines, fmt.Sprintf("upstream %s: and %d more notices", showName(n.upstream), n.more))
+	}
+	return n.lines
+}
