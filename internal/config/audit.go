@@ -1,0 +1,137 @@
+package config
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/sallyport-dev/sallyport/doc"
+	"github.com/sallyport-dev/sallyport/internal/quote"
+	"github.com/sallyport-dev/sallyport/internal/strictyaml"
+)
+
+const (
+	maxPattern  = 1000    // bytes of one regular expression
+	minMaxValue = 16      // bytes; less shows nothing
+	maxMaxValue = 1 << 20 // bytes
+)
+
+var auditKeys = []string{
+	"path", "hash_chain", "include_arguments", "max_value_length", "redact", "redact_key_patterns", "on_failure",
+}
+
+func (c *Config) readAudit(n *strictyaml.Node, p *strictyaml.Problems) {
+	fields, ok := n.Fields(p, auditKeys, nil)
+	if !ok {
+		return
+	}
+	a := &c.Audit
+	for name, f := range fields {
+		switch name {
+		case "path":
+			if f.IsNull() {
+				a.Off = true
+			} else {
+				a.Path = readPath(f, p, c.File)
+			}
+		case "hash_chain":
+			chain, ok := f.Bool(p)
+			a.NoChain = ok && !chain
+		case "include_arguments":
+			include, ok := f.Bool(p)
+			a.DropArguments = ok && !include
+		case "max_value_length":
+			a.MaxValue = readMaxValue(f, p)
+		case "redact":
+			a.Redact = readRedact(f, p)
+		case "redact_key_patterns":
+			a.KeyPatterns = readPatterns(f, p)
+		case "on_failure":
+			s, _ := f.OneOf(p, "deny", "continue")
+			a.ContinueOnFailed = s == "continue"
+		}
+	}
+}
+
+// readPath makes a path absolute: relative ones start at the configuration's
+// directory, wherever the program was started.
+func readPath(n *strictyaml.Node, p *strictyaml.Problems, file string) string {
+	s, ok := n.Str(p)
+	if !ok {
+		return ""
+	}
+	switch {
+	case s == "":
+		p.Add(n, "the path is empty; write null to keep no log")
+		return ""
+	case quote.Text(s, 0) != s:
+		p.Add(n, "the path has characters that cannot be seen")
+		return ""
+	case s[0] == '~':
+		p.Add(n, "~ is not expanded here; write the directory out, or ${HOME}")
+		return ""
+	case strings.HasSuffix(s, "/"), filepath.Base(s) == ".", filepath.Base(s) == "..":
+		p.Add(n, "the path names a directory; write the log's file")
+		return ""
+	}
+	if !filepath.IsAbs(s) {
+		dir, err := filepath.Abs(filepath.Dir(file))
+		if err != nil {
+			p.Add(n, "the path is relative, and the current directory is not known; write it from the root on")
+			return ""
+		}
+		s = filepath.Join(dir, s)
+	}
+	return filepath.Clean(s)
+}
+
+func readMaxValue(n *strictyaml.Node, p *strictyaml.Problems) int {
+	v, ok := n.Int(p)
+	if ok && (v < minMaxValue || v > maxMaxValue) {
+		p.Add(n, "write a number of bytes from %d to %d", minMaxValue, maxMaxValue)
+	}
+	return int(min(max(v, minMaxValue), maxMaxValue))
+}
+
+// readRedact reads selectors into a call, of which only the arguments can be redacted.
+func readRedact(n *strictyaml.Node, p *strictyaml.Problems) []doc.Selector {
+	items, _ := n.Strs(p)
+	var l []doc.Selector
+	for _, item := range items {
+		rest, ok := strings.CutPrefix(item.Text(), "args")
+		if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
+			p.Add(item, "the selector %s does not start with args; only arguments are redacted: args.name", strictyaml.Quote(item.Text()))
+			continue
+		}
+		if len(rest) > 1 && rest[0] == '.' && rest[1] != '.' {
+			rest = rest[1:]
+		}
+		s, err := doc.ParseSelector(rest)
+		if err != nil {
+			p.Add(item, "the selector %s: %v", strictyaml.Quote(item.Text()), err)
+			continue
+		}
+		l = append(l, s)
+	}
+	return l
+}
+
+// readPatterns never returns nil: an empty list means no pattern, not the defaults.
+func readPatterns(n *strictyaml.Node, p *strictyaml.Problems) []*regexp.Regexp {
+	items, _ := n.Strs(p)
+	l := make([]*regexp.Regexp, 0, len(items))
+	for _, item := range items {
+		s := item.Text()
+		if len(s) > maxPattern {
+			p.Add(item, "the pattern has %d bytes; at most %d are read", len(s), maxPattern)
+			continue
+		}
+		re, err := regexp.Compile(s)
+		if err != nil {
+			p.Add(item, "the pattern %s: %v", strictyaml.Quote(s), err)
+			continue
+		}
+		l = append(l, re)
+	}
+	return l
+}

@@ -1,0 +1,165 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/sallyport-dev/sallyport/contract"
+	"github.com/sallyport-dev/sallyport/doc"
+	"github.com/sallyport-dev/sallyport/internal/quote"
+	"github.com/sallyport-dev/sallyport/internal/strictyaml"
+	"github.com/sallyport-dev/sallyport/policy"
+)
+
+// Mode says whether decisions are enforced.
+type Mode uint8
+
+const (
+	Enforce Mode = iota // the zero value enforces
+	DryRun              // decide and record, enforce nothing
+)
+
+// String is enforce or dry-run, as in the file.
+func (m Mode) String() string {
+	if m == DryRun {
+		return "dry-run"
+	}
+	return "enforce"
+}
+
+// Config is one whole configuration. Read only once loaded; then safe for concurrent use.
+type Config struct {
+	File      string // as given to [Load]; "" for [Default]
+	Mode      Mode
+	Audit     Audit
+	Flow      Flow
+	Packs     contract.PackChoice
+	Contracts []*contract.Contract
+	Policies  map[string]*policy.Policy // empty: the built-in policy is used
+
+	// Digest is the hex SHA-256 of the files' bytes, for the log. The values of
+	// variables do not count: a digest of a short secret would give it away.
+	Digest string
+}
+
+// Audit is what the audit section says.
+type Audit struct {
+	Off              bool   // path: null
+	Path             string // absolute; "" when the section names none: the caller's default
+	NoChain          bool   // hash_chain: false
+	DropArguments    bool   // include_arguments: false
+	MaxValue         int    // bytes of one string kept
+	Redact           []doc.Selector
+	KeyPatterns      []*regexp.Regexp // nil: the log's defaults; empty: none
+	ContinueOnFailed bool             // on_failure: continue
+}
+
+// Flow is what the flow section says: the verdict by origin.
+type Flow struct {
+	Untrusted policy.Effect // Deny or Ask
+	Unknown   policy.Effect // Ask, Deny or Allow
+}
+
+// DefaultMaxValue is how many bytes of one string the log keeps unless told otherwise.
+const DefaultMaxValue = 512
+
+// Default is the configuration without a file: everything is enforced and logged, and
+// the built-in policy is used.
+func Default() *Config {
+	return &Config{
+		Audit:  Audit{MaxValue: DefaultMaxValue},
+		Flow:   Flow{Untrusted: policy.Deny, Unknown: policy.Ask},
+		Digest: digest("", nil),
+	}
+}
+
+// Policy selects a policy. The empty name means the only one, or the built-in one when
+// the file defines none. The error lists what there is.
+func (c *Config) Policy(name string) (*policy.Policy, error) {
+	names := slices.Sorted(maps.Keys(c.Policies))
+	shown := make([]string, len(names))
+	for i, n := range names {
+		shown[i] = strictyaml.Quote(n)
+	}
+	list := quote.Text(strings.Join(shown, ", "), 2000)
+	switch {
+	case len(names) == 0 && (name == "" || name == policy.BuiltInName):
+		return policy.BuiltIn(), nil
+	case len(names) == 0:
+		return nil, fmt.Errorf("there is no policy %s: no policy is defined", strictyaml.Quote(name))
+	case name == "" && len(names) == 1:
+		return c.Policies[names[0]], nil
+	case name == "":
+		return nil, fmt.Errorf("several policies are defined, choose one: %s", list)
+	case c.Policies[name] == nil:
+		return nil, fmt.Errorf("there is no policy %s; defined: %s", strictyaml.Quote(name), list)
+	}
+	return c.Policies[name], nil
+}
+
+// AddContracts joins the entries of a contracts file to the configuration's own. A tool
+// with an entry in both is an error: neither file says which one holds.
+func (c *Config) AddContracts(f *ContractsFile) error {
+	type key struct{ upstream, tool string }
+	own := make(map[key]string, len(c.Contracts))
+	for _, e := range c.Contracts {
+		own[key{e.Upstream, e.Tool}] = e.Source
+	}
+	var errs []error
+	for _, e := range f.Contracts {
+		if first, ok := own[key{e.Upstream, e.Tool}]; ok {
+			errs = append(errs, fmt.Errorf("%s: the tool %s has an entry in %s too; remove one",
+				e.Source, strictyaml.Quote(e.Tool), first))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	c.Contracts = append(slices.Clip(c.Contracts), f.Contracts...)
+	c.Digest = digest(c.Digest, f.data)
+	return nil
+}
+
+// digest continues before with the bytes of one file.
+func digest(before string, data []byte) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "sallyport configuration 1\n%s\n", before)
+	h.Write(data)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Notices are what is not wrong and weakens the guard: validate and every start say so.
+func (c *Config) Notices() []string {
+	var l []string
+	note := func(when bool, text string) {
+		if when {
+			l = append(l, text)
+		}
+	}
+	note(c.Mode == DryRun, "mode: dry-run: nothing is enforced, verdicts are only recorded")
+	note(c.Flow.Unknown == policy.Allow, "flow.unknown: allow: a destination that nobody vouched for is not asked about")
+	note(c.Flow.Untrusted == policy.Ask, "flow.untrusted: ask: a destination from untrusted output is not refused outright")
+	note(c.Audit.Off, "audit.path: null: nothing is recorded")
+	note(c.Audit.NoChain, "audit.hash_chain: false: an edited log is not noticed")
+	note(c.Audit.ContinueOnFailed, "audit.on_failure: continue: calls run even when they cannot be recorded")
+	note(c.Audit.KeyPatterns != nil && len(c.Audit.KeyPatterns) == 0, "audit.redact_key_patterns: []: values of keys such as password are recorded as they are")
+	return append(l, FlowOff(c.Contracts)...)
+}
+
+// FlowOff says which entries turn the flow check off for their tool.
+func FlowOff(entries []*contract.Contract) []string {
+	var l []string
+	for _, e := range entries {
+		if e.FlowOff() {
+			l = append(l, fmt.Sprintf("%s: the entry for %s is not exfiltrating, so the flow check is off for this tool",
+				e.Source, strictyaml.Quote(e.Tool)))
+		}
+	}
+	return l
+}
