@@ -1,0 +1,98 @@
+// Package cli is the command line: it reads flags and files, runs one command, and
+// prints results to standard output and everything else to standard error.
+//
+// It decides nothing itself. Whatever it prints of a file, an argument or an upstream
+// is escaped, and a command never writes anything but its result to standard output,
+// which for wrap is the protocol.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-dev/sallyport/internal/quote"
+)
+
+// commands is every subcommand: one file each, one line here.
+var commands = []func() *cobra.Command{
+	newValidate,
+	newVersion,
+}
+
+const maxErrorLine = 4000 // characters
+
+// Main runs one command line, without the program's name, and returns the exit code:
+// 0 done, 1 failed, 2 the command line itself is wrong. A command may return others,
+// which its help lists.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.Execute()
+	if err == nil {
+		return 0
+	}
+	exit, ok := errors.AsType[*exitError](err)
+	if !ok {
+		exit = &exitError{code: 2, err: err} // from the flag parser
+	}
+	if exit.err != nil {
+		printError(stderr, exit.err)
+	}
+	return exit.code
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "sallyport",
+		Short: "A security gateway between AI agents and their tools",
+		Long: `Sallyport stands between an agent's MCP client and an MCP server. Every call is
+decided by deterministic rules before it reaches the server, and every verdict is
+recorded.
+
+Exit codes: 0 done, 1 failed, 2 the command line is wrong; a command's own help
+lists others.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	for _, c := range commands {
+		root.AddCommand(c())
+	}
+	return root
+}
+
+// exitError ends the program with a code. A nil err prints nothing more.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// failed makes err end the command with exit code 1.
+func failed(err error) error { return &exitError{code: 1, err: err} }
+
+// printError writes "sallyport: …" for each line of err, escaped.
+func printError(w io.Writer, err error) {
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimRight(line, "\r\n"); line != "" {
+			// The flag parser indents its suggestions with a tab.
+			line = strings.ReplaceAll(line, "\t", "  ")
+			fmt.Fprintf(w, "sallyport: %s\n", quote.Text(line, maxErrorLine))
+		}
+	}
+}
