@@ -3,7 +3,6 @@ package e2e
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -63,7 +62,6 @@ func exchanges() []exchange {
 		call("echo", "echo", `{"message":"h\u00e9llo \u2028 \ud83d\ude00 <&> \/"}`),
 		call("sum", "get-sum", `{"a":2,"b":40.5}`),
 		call("wrong arguments", "get-sum", `{"a":"two"}`),
-		call("no such tool", "no-such-tool", `{}`),
 		call("structured content", "get-structured-content", `{"location":"New York"}`),
 		call("image", "get-tiny-image", `{}`),
 		call("annotations", "get-annotated-message", `{"messageType":"error","includeImage":true}`),
@@ -133,7 +131,7 @@ func TestEverythingServerIsTheSame(t *testing.T) {
 func converse(t *testing.T, s *target, home string) []string {
 	t.Helper()
 	// One of the tools prints the server's environment.
-	s.env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(home, "state"), "XDG_CONFIG_HOME="+filepath.Join(home, "config"))
+	s.env = environment(home)
 	w := dial(t, s, clientAnswers)
 	w.send(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25",` +
 		`"capabilities":{"roots":{"listChanged":true},"sampling":{},"elicitation":{"form":{},"url":{}}},` +
@@ -150,6 +148,10 @@ func converse(t *testing.T, s *target, home string) []string {
 			e.then(w)
 		}
 	}
+	w.send(`{"jsonrpc":"2.0","id":"unlisted","method":"tools/call","params":{"name":"no-such-tool","arguments":{}}}`)
+	if answer := w.response(`"unlisted"`); s.wrapped() != bytes.Contains(answer, []byte("[sallyport blocked]")) {
+		t.Errorf("a tool that the server does not list: %s", answer)
+	}
 	// A cancelled call gets no answer; the ping after it shows that the server is well.
 	w.send(`{"jsonrpc":"2.0","id":"slow","method":"tools/call","params":{"name":"trigger-long-running-operation","arguments":{"duration":2,"steps":1}}}`)
 	w.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"slow","reason":"tired"}}`)
@@ -162,7 +164,9 @@ func converse(t *testing.T, s *target, home string) []string {
 		if bytes.Contains(f, []byte(`"id":"slow"`)) {
 			t.Errorf("the cancelled call was answered: %s", f)
 		}
-		frames = append(frames, masked(f))
+		if !bytes.Contains(f, []byte(`"id":"unlisted"`)) { // the gateway refuses it in the server's place
+			frames = append(frames, masked(f))
+		}
 	}
 	slices.Sort(frames) // answers and notifications may overtake each other
 	return frames

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -150,8 +151,7 @@ func newTarget(t testing.TB, log string, argv []string) *target {
 		home = filepath.Dir(log)
 	}
 	s := &target{argv: argv, log: log, errs: &errorBuffer{}}
-	s.env = append(os.Environ(),
-		"XDG_STATE_HOME="+filepath.Join(home, "state"), "XDG_CONFIG_HOME="+filepath.Join(home, "config"))
+	s.env = environment(home)
 	t.Cleanup(func() {
 		text := s.errs.String()
 		if strings.Contains(text, "DATA RACE") {
@@ -162,6 +162,13 @@ func newTarget(t testing.TB, log string, argv []string) *target {
 		}
 	})
 	return s
+}
+
+// environment is this process's, with the directories for state and configuration below
+// home, and without what is meant for sallyport and its tests.
+func environment(home string) []string {
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "SALLYPORT_") })
+	return append(env, "XDG_STATE_HOME="+filepath.Join(home, "state"), "XDG_CONFIG_HOME="+filepath.Join(home, "config"))
 }
 
 // errorBuffer keeps what a process wrote to stderr, up to a limit.

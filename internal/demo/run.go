@@ -73,6 +73,8 @@ type stage struct {
 	out  *out
 	gate string // directory of the gateway's own files
 	in   *bufio.Reader
+
+	shown bool // the poisoned ticket was shown once
 }
 
 func (s *stage) prepare(without, with places) error {
@@ -149,10 +151,12 @@ func (s *stage) act(ctx context.Context, p places, command string, args ...strin
 		return fmt.Errorf("the server did not start: %w\n%s", err, show(stderr.String()))
 	}
 	for i, st := range script(p) {
+		st.whole = st.whole && !s.shown
 		if err = s.step(ctx, session, i+1, st); err != nil {
 			break
 		}
 	}
+	s.shown = true
 	if closed := session.Close(); err == nil && closed != nil {
 		err = fmt.Errorf("closing the session: %w", closed)
 	}
