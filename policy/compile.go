@@ -48,8 +48,14 @@ func New(s Spec) (*Policy, error) {
 	if err := checkName(s.Name); err != nil {
 		return nil, fmt.Errorf("policy name %s: %w", quote.Value(s.Name, maxShown), err)
 	}
+	if s.Default > Allow {
+		return nil, errors.New("the default is not an effect")
+	}
 	b := builder{name: s.Name, fallback: s.Default}
 	for i, spec := range s.Rules {
+		if spec.Effect > Allow {
+			return nil, fmt.Errorf("rule %d: not an effect", i+1)
+		}
 		r := &Rule{Name: position(i), Effect: spec.Effect, Reason: spec.Reason}
 		if spec.Name != "" {
 			r.Name = spec.Name

@@ -111,7 +111,7 @@ func (p *Policy) Evaluate(t Target) Result {
 				continue
 			}
 		}
-		if r.upstreams == nil || matchAny(r.upstreams, t.Upstream) {
+		if r.CoversUpstream(t.Upstream) {
 			return Result{Effect: r.Effect, Rule: r, Reason: r.Reason}
 		}
 	}
@@ -119,6 +119,12 @@ func (p *Policy) Evaluate(t Target) Result {
 		return Result{Effect: Deny, Reason: p.reasons[t.Subject]}
 	}
 	return Result{Effect: p.fallback, Reason: p.reasons[Tool]}
+}
+
+// CoversUpstream reports whether the rule applies to an upstream of that name. A start
+// says which rules never will: a deny rule with a misspelt upstream denies nothing.
+func (r *Rule) CoversUpstream(name string) bool {
+	return r.upstreams == nil || matchAny(r.upstreams, name)
 }
 
 func matchAny(globs []Glob, s string) bool {

@@ -180,6 +180,14 @@ func TestParseProblems(t *testing.T) {
 	}
 }
 
+func TestCoversUpstream(t *testing.T) {
+	p := one(t, "  rules: [{effect: deny, upstreams: [has, 'crm*']}, {effect: allow}]\n")
+	r := p.Rules()
+	if r[0].CoversUpstream("hass") || r[0].CoversUpstream("") || !r[0].CoversUpstream("has") || !r[0].CoversUpstream("crm-eu") || !r[1].CoversUpstream("") {
+		t.Error("a rule covers upstreams that it does not name, or not those it names")
+	}
+}
+
 func TestNewRefuses(t *testing.T) {
 	for name, tt := range map[string]struct {
 		spec Spec
@@ -188,6 +196,8 @@ func TestNewRefuses(t *testing.T) {
 		"no name":     {Spec{}, "must not be empty"},
 		"empty list":  {Spec{Name: "p", Rules: []RuleSpec{{Tools: []string{}}}}, "tools is an empty list"},
 		"bad glob":    {Spec{Name: "p", Rules: []RuleSpec{{Resources: []string{"["}}}}, "rule '#1': resources: glob '[': "},
+		"bad default": {Spec{Name: "p", Default: 3}, "the default is not an effect"},
+		"bad effect":  {Spec{Name: "p", Rules: []RuleSpec{{Effect: 200}}}, "rule 1: not an effect"},
 		"same name":   {Spec{Name: "p", Rules: []RuleSpec{{Name: "a"}, {Name: "a"}}}, "two rules are named 'a'"},
 		"hidden name": {Spec{Name: "p", Rules: []RuleSpec{{Name: "a\x1b"}}}, `rule 1: name 'a\u{001b}'`},
 	} {
