@@ -105,6 +105,10 @@ func Start(c Command) (*Child, error) {
 	child.In, child.Out, child.stdout = p.in, &output{f: p.out}, p.out
 	child.stderr = drain(p.err, c.Stderr)
 	go child.supervise()
+	go child.group.watch(func() {
+		child.log.Error("the guard process is gone; killing the process that it guarded", "pid", child.Pid())
+		child.group.kill()
+	})
 	return child, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -245,8 +246,9 @@ func TestSurvivorsDieWhenTheChildEndsByItself(t *testing.T) {
 
 func TestB010TreeDiesWithAKilledGateway(t *testing.T) {
 	for name, tree := range map[string]string{
-		"plain":           `sleep 600 & echo up; sleep 600; true`,
-		"ignores SIGTERM": `trap '' TERM; sh -c 'trap "" TERM; sleep 600; sleep 600' & echo up; while :; do sleep 600; done`,
+		"plain":             `sleep 600 & echo up; sleep 600; true`,
+		"ignores SIGTERM":   `trap '' TERM; sh -c 'trap "" TERM; sleep 600; sleep 600' & echo up; while :; do sleep 600; done`,
+		"signals its group": `trap '' TERM INT HUP QUIT USR1; for s in TERM INT HUP QUIT USR1; do kill -$s 0; done; echo up; while :; do sleep 600; done`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			life := newLifeline(t)
@@ -377,7 +379,8 @@ func TestStartErrors(t *testing.T) {
 		{Command{Path: "orphan", Env: []string{"PATH=.:"}, Dir: dir}, []string{"cannot find"}},
 		{Command{Path: "/bin/sh", Dir: filepath.Join(dir, "none")}, []string{"working directory", "none'", "no such file"}},
 		{Command{Path: "/bin/sh", Dir: orphan}, []string{"working directory", "not a directory"}},
-		{Command{Path: "/bin/sh", Guard: []string{"/no/guard"}}, []string{"guard"}},
+		{Command{Path: "/bin/sh", Guard: []string{"/no/guard"}}, []string{"'/bin/sh'", "guard", "no such file"}},
+		{Command{Path: "/bin/sh", Guard: []string{"/bin/true"}}, []string{"'/bin/sh'", "guard", "does not start"}},
 	} {
 		child, err := Start(tt.c)
 		if err == nil {
@@ -510,5 +513,66 @@ func TestEscapedProcessHoldsNothingUp(t *testing.T) {
 	}
 	if syscall.Kill(pid, 0) != nil {
 		t.Error("the process did not escape; the test shows nothing")
+	}
+}
+
+func TestChildDiesWithItsGuard(t *testing.T) {
+	var log strings.Builder
+	c := script(`sleep 600 & echo up; exec sleep 600`)
+	c.Log = slog.New(slog.NewTextHandler(&log, nil))
+	child := start(t, c)
+	readLine(t, child.Out)
+	syscall.Kill(child.group.guard.Process.Pid, syscall.SIGKILL)
+	await(t, "the child ended", child.Done())
+	child.Stop(context.Background())
+	if got := log.String(); !strings.Contains(got, "guard process is gone") {
+		t.Errorf("log: %q", got)
+	}
+}
+
+func TestStopLogsNothingUnexpected(t *testing.T) {
+	var log strings.Builder
+	c := script(`echo up; cat`)
+	c.Grace = patience
+	c.Log = slog.New(slog.NewTextHandler(&log, nil))
+	child := start(t, c)
+	readLine(t, child.Out)
+	child.Stop(context.Background())
+	if log.Len() != 0 {
+		t.Errorf("log: %q", log.String())
+	}
+}
+
+// What a person starts by hand is no guard, and must not kill anything.
+func TestGuardByHand(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	w.Close()
+	own := &syscall.SysProcAttr{Setpgid: true}
+	for name, cmd := range map[string]*exec.Cmd{
+		"no pipes":        {Args: []string{"sallyport", "__guard", "10"}, SysProcAttr: own},
+		"no arguments":    {Args: []string{"sallyport", "__guard"}, SysProcAttr: own, ExtraFiles: []*os.File{r, r}},
+		"bad argument":    {Args: []string{"sallyport", "__guard", "x"}, SysProcAttr: own, ExtraFiles: []*os.File{r, r}},
+		"group of others": {Args: []string{"sallyport", "__guard", "10"}, ExtraFiles: []*os.File{r, r}},
+		"one pipe":        {Args: []string{"sallyport", "__guard", "10"}, SysProcAttr: own, ExtraFiles: []*os.File{r}},
+	} {
+		cmd.Path = asRole(t, "").Path
+		cmd.Env = []string{noSleep}
+		if err := cmd.Run(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 2 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func BenchmarkStartStop(b *testing.B) {
+	for b.Loop() {
+		child, err := Start(script("cat"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		child.Stop(context.Background())
 	}
 }

@@ -118,6 +118,9 @@ func (g *group) release() {
 	_ = windows.CloseHandle(g.job)
 }
 
+// watch has nothing to watch here.
+func (g *group) watch(func()) {}
+
 // readNow is not needed: pipes have no deadline here.
 func readNow(*os.File, []byte) int { return 0 }
 

@@ -59,7 +59,7 @@ func read(r io.Reader, q *queue) {
 			line, rest = line[:0], rest[i+1:]
 		}
 		line = append(line, rest...)
-		for len(line) >= maxLine {
+		for len(line) > maxLine+1 { // the one more may be a CR
 			cut := wholeRunes(line[:maxLine])
 			q.put(line[:cut])
 			line = append(line[:0], line[cut:]...)
