@@ -14,7 +14,7 @@ import (
 // Blocks alternate between the two relays, so that a machine that is slow for a while
 // is slow for both.
 const (
-	relayBlock = 200 // calls before the other relay has its turn
+	relayBlock = 20 // calls before the other relay has its turn
 	relayPad   = 1000
 )
 
