@@ -225,8 +225,9 @@ func (e *encoder) stringValue(v doc.Value) {
 	}
 	inner, err := doc.Parse([]byte(s), doc.Limits{Depth: embeddedDeep})
 	if err != nil {
-		// Not JSON, but a lenient reader may still find a secret in it.
-		if e.red.matches(s) || strings.Contains(s, `\u`) {
+		// Not JSON, but a lenient reader may still find a secret in what would be shown.
+		seen := s[:min(len(s), e.red.maxValue)]
+		if e.red.matches(seen) || strings.Contains(seen, `\u`) {
 			e.redact(v)
 		} else {
 			e.buf = appendCut(e.buf, s, e.red.maxValue)
@@ -268,19 +269,28 @@ func (e *encoder) hide(v doc.Value) {
 		return
 	}
 	e.hidden[v] = struct{}{}
+	if v.Kind() != doc.List && v.Kind() != doc.Object {
+		e.remember(v)
+		return
+	}
 	doc.Walk(v, func(scalar doc.Value, isName bool, _ func() string) bool {
-		text := scalar.String()
-		if scalar.Kind() == doc.Number {
-			text = scalar.Number()
-		}
-		if isName || len(text) < minSecret {
-			return true
-		}
-		if len(e.secrets) == maxSecrets {
-			e.tooMany = true
-			return false
-		}
-		e.secrets = append(e.secrets, text)
-		return true
+		return isName || e.remember(scalar)
 	})
+}
+
+// remember adds a scalar to the secrets. It returns false when there are too many.
+func (e *encoder) remember(scalar doc.Value) bool {
+	text := scalar.String()
+	if scalar.Kind() == doc.Number {
+		text = scalar.Number()
+	}
+	if len(text) < minSecret {
+		return true
+	}
+	if len(e.secrets) == maxSecrets {
+		e.tooMany = true
+		return false
+	}
+	e.secrets = append(e.secrets, text)
+	return true
 }

@@ -9,7 +9,8 @@ type run struct {
 	seq      uint64
 	first    uint64
 	hash     sum
-	fork     bool // it claims the place of the chain's last record
+	fork     bool  // it claims the place of the chain's last record
+	hole     *hole // it fills this one
 	what     string
 }
 
@@ -22,6 +23,7 @@ type gap struct {
 // hole is the problem of a gap.
 type hole struct {
 	*finding
+	line     int64 // where the chain went on after it
 	from, to uint64
 	missing  uint64
 }
@@ -60,6 +62,10 @@ func (v *verifier) chained(h *head, text []byte) {
 		v.skipped(h)
 	case linked && !cur.unchained && cur.line > 0:
 		v.found.add(v.rep.Lines, KindEdited, "the record follows number %d in the chain but has number %d: it was written anew", cur.seq, h.seq)
+		seq := cur.seq + 1
+		v.adopt(h)
+		v.cur.seq, v.cur.edited, v.cur.calc = seq, true, h.hash
+		return
 	case v.goesOn(h):
 		return
 	case cur.edited && (h.seq == cur.seq+1 || h.prev == v.good.hash && h.seq == v.good.seq+1):
@@ -105,10 +111,10 @@ func (v *verifier) skipped(h *head) {
 		return
 	}
 	at := v.rep.Lines
-	if v.cur.edited && h.prev == v.cur.hash {
-		at = v.cur.line
+	if v.cur.edited && h.prev == v.cur.hash { // it has the number before, and they are missing before it
+		at, from, to = v.cur.line, from-1, to-1
 	}
-	o := &hole{v.found.add(at, KindRemoved, "%s", missing(from, to)), from, to, to - from + 1}
+	o := &hole{v.found.add(at, KindRemoved, "%s", missing(from, to)), v.rep.Lines, from, to, to - from + 1}
 	if o.finding == &v.found.rest || len(v.gaps) == maxGaps {
 		return
 	}
@@ -116,24 +122,25 @@ func (v *verifier) skipped(h *head) {
 	v.gaps = append(v.gaps, gap{from, to, o})
 }
 
-// fill reports whether seq was skipped before, and takes it out of its gap.
-func (v *verifier) fill(seq uint64) bool {
+// fill returns the hole in which seq was skipped, if it was, and takes it out.
+func (v *verifier) fill(seq uint64) *hole {
 	for i := range v.gaps {
 		g := &v.gaps[i]
 		if seq < g.from || seq > g.to {
 			continue
 		}
-		if g.hole.missing--; g.hole.missing == 0 {
-			v.found.drop(g.hole.finding)
+		o := g.hole
+		if o.missing--; o.missing == 0 {
+			v.found.drop(o.finding)
 		}
-		rest := gap{seq + 1, g.to, g.hole}
+		rest := gap{seq + 1, g.to, o}
 		g.to = seq - 1
 		if rest.from <= rest.to && len(v.gaps) < maxGaps {
 			v.gaps = append(v.gaps, rest)
 		}
-		return true
+		return o
 	}
-	return false
+	return nil
 }
 
 // misplaced reports a record whose number was passed already.
@@ -141,11 +148,14 @@ func (v *verifier) misplaced(h *head) {
 	v.endRun()
 	at := v.rep.Lines
 	r := &run{from: at, to: at, seq: h.seq, first: h.seq, hash: h.hash}
+	if !h.chained || h.hash != v.cur.hash {
+		r.hole = v.fill(h.seq)
+	}
 	switch {
 	case h.chained && h.hash == v.cur.hash:
 		v.found.add(at, KindInserted, "the line repeats record %d of line %d", h.seq, v.cur.line)
 		return
-	case v.fill(h.seq):
+	case r.hole != nil:
 		r.what = fmt.Sprintf("out of order: the chain had already gone on to record %d", v.cur.seq)
 		r.finding = v.found.add(at, KindReordered, "")
 	case h.chained && h.seq == v.cur.seq && h.prev == v.cur.prev && !v.cur.edited:
@@ -169,9 +179,17 @@ func (v *verifier) goesOn(h *head) bool {
 	if r == nil || h.prev != r.hash || h.seq != r.seq+1 {
 		return false
 	}
-	if r.fork && r.finding != &v.found.rest { // the chain goes on from the second, so the first was put in
+	switch {
+	case r.finding == &v.found.rest:
+	case r.fork: // the chain goes on from the second, so the first was put in
 		r.Line = v.cur.line
 		r.Text = fmt.Sprintf("a second record %d: the chain goes on from that on line %d", r.seq, r.to)
+		v.run = nil
+		v.adopt(h)
+		return true
+	case r.hole != nil && h.seq > r.hole.to: // the run has the records that the chain went on to
+		r.Line, r.Kind = r.hole.line, KindInserted
+		r.Text = fmt.Sprintf("what stands from here up to line %d does not belong to the chain, which goes on with record %d on line %d", r.from-1, r.first, r.from)
 		v.run = nil
 		v.adopt(h)
 		return true

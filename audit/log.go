@@ -39,6 +39,7 @@ type Log struct {
 	f      *os.File // nil after the file was lost
 	id     fileID
 	sums   *summer
+	tails  tailReader
 	write  func(f *os.File, line []byte) (int, error) // replaced in tests
 
 	// What the file holds, as far as known is true.
@@ -82,6 +83,7 @@ func Open(path string, opt Options) (*Log, error) {
 		path: path, noChain: opt.NoChain, red: newRedactor(opt.Redaction),
 		sums: newSummer(), write: (*os.File).Write,
 	}
+	l.tails.sums = l.sums
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.locked(func() error { return nil }); err != nil {
@@ -209,7 +211,7 @@ func (l *Log) remember(how presence) {
 
 // load reads the end of the file and writes what the log has to say of it.
 func (l *Log) load(size int64) error {
-	t, err := readTail(l.f, size)
+	t, err := l.tails.read(l.f, size)
 	if err != nil {
 		return fmt.Errorf("audit: read the log's end: %w", err)
 	}

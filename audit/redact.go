@@ -24,7 +24,8 @@ var DefaultKeyPatterns = []*regexp.Regexp{
 // replaced whole by {"redacted":"hmac-sha256:…"}. The digest is over a string's own
 // bytes, or over the compact JSON of any other value. Patterns hold at any depth, also
 // inside strings that are themselves a JSON object or list, and for pairs: the value of
-// {"name": "password", "value": …}. A value that a selector finds is redacted wherever
+// {"name": "password", "value": …}. A member with a name of more than 256 bytes counts
+// as secret. A value that a selector finds is redacted wherever
 // an equal string, number or boolean stands in the same arguments.
 //
 // What was redacted is also replaced in reasons, details and destinations, as far as
@@ -62,7 +63,8 @@ type mac struct {
 
 const (
 	maxCachedNames = 4096
-	maxCachedName  = 64
+	maxCachedName  = 64  // bytes
+	maxJudgedName  = 256 // bytes
 )
 
 func newRedactor(r Redaction) *redactor {
@@ -87,8 +89,12 @@ func newRedactor(r Redaction) *redactor {
 }
 
 // secretName reports whether a pattern names this member. It remembers answers,
-// because the same names come again and again and a pattern is slow.
+// because the same names come again and again and a pattern is slow. For the same
+// reason a very long name counts as secret.
 func (r *redactor) secretName(name string) bool {
+	if len(name) > maxJudgedName {
+		return true
+	}
 	if len(name) > maxCachedName {
 		return r.matches(name)
 	}

@@ -3,6 +3,7 @@ package audit
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sallyport-dev/sallyport/doc"
 	"github.com/sallyport-dev/sallyport/internal/quote"
@@ -24,32 +25,54 @@ func (e *encoder) scrub(text string) string {
 	case e.tooMany || len(text) > maxScrubbed:
 		return redactedText
 	}
-	mask := make([]bool, len(text))
+	m := mask{text: text}
 	for _, s := range e.secrets {
-		hideIn(mask, text, s)
-		for _, form := range []string{quote.Text(s, 0), inner(quote.Value(s, 0)), inner(strconv.Quote(s))} {
-			if form != s {
-				hideIn(mask, text, form)
-			}
+		m.hide(s)
+		if verbatim(s) {
+			continue
+		}
+		m.hide(quote.Text(s, 0))
+		m.hide(inner(quote.Value(s, 0)))
+		m.hide(inner(strconv.Quote(s)))
+	}
+	e.hideQuoted(&m)
+	return m.String()
+}
+
+// verbatim reports whether s looks the same however it is quoted.
+func verbatim(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c >= utf8.RuneSelf || !safeASCII[c] && c != '<' && c != '>' && c != '&' || c == '\'' {
+			return false
 		}
 	}
-	e.hideQuoted(mask, text)
-	return masked(mask, text)
+	return true
 }
 
 func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
 
-// hideIn marks the places where secret, or a long beginning of it, stands in text.
-func hideIn(mask []bool, text, secret string) {
-	prefix := secret[:min(len(secret), wholePrefix)]
-	for i := 0; i+len(prefix) <= len(text); i++ {
-		n := common(text[i:], secret)
-		if n < len(prefix) {
-			continue
+// mask says which bytes of a text are replaced.
+type mask struct {
+	text   string
+	hidden []bool // nil: none
+}
+
+// hide marks the places where secret, or a long beginning of it, stands.
+func (m *mask) hide(secret string) {
+	n := min(len(secret), wholePrefix)
+	for i := 0; i+n <= len(m.text); i++ {
+		if c := common(m.text[i:], secret); c >= n {
+			m.mark(i, i+c)
 		}
-		for k := range n {
-			mask[i+k] = true
-		}
+	}
+}
+
+func (m *mask) mark(from, to int) {
+	if m.hidden == nil {
+		m.hidden = make([]bool, len(m.text))
+	}
+	for i := from; i < to; i++ {
+		m.hidden[i] = true
 	}
 }
 
@@ -71,39 +94,41 @@ func lower(c byte) byte {
 
 // hideQuoted marks what stands in quotes and is a part of a secret, such as the domain
 // of a redacted address.
-func (e *encoder) hideQuoted(mask []bool, text string) {
-	for start := 0; start < len(text); start++ {
-		q := text[start]
+func (e *encoder) hideQuoted(m *mask) {
+	for start := 0; start < len(m.text); start++ {
+		q := m.text[start]
 		if q != '\'' && q != '"' {
 			continue
 		}
-		n := strings.IndexByte(text[start+1:], q)
-		if n < minSecret || !e.partOfSecret(text[start+1:start+1+n]) {
-			continue
-		}
-		for k := range n {
-			mask[start+1+k] = true
+		n := strings.IndexByte(m.text[start+1:], q)
+		if n >= minSecret && e.partOfSecret(m.text[start+1:start+1+n]) {
+			m.mark(start+1, start+1+n)
 		}
 	}
 }
 
 func (e *encoder) partOfSecret(part string) bool {
-	part = strings.ToLower(part)
 	for _, s := range e.secrets {
-		if len(part) <= len(s) && strings.Contains(strings.ToLower(s), part) {
-			return true
+		for i := 0; i+len(part) <= len(s); i++ {
+			if common(s[i:], part) == len(part) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-func masked(mask []bool, text string) string {
+// String returns the text without what is hidden.
+func (m *mask) String() string {
+	if m.hidden == nil {
+		return m.text
+	}
 	var b strings.Builder
-	for i := range len(text) {
+	for i := range len(m.text) {
 		switch {
-		case !mask[i]:
-			b.WriteByte(text[i])
-		case i == 0 || !mask[i-1]:
+		case !m.hidden[i]:
+			b.WriteByte(m.text[i])
+		case i == 0 || !m.hidden[i-1]:
 			b.WriteString(redactedText)
 		}
 	}

@@ -30,24 +30,29 @@ func (t *tail) story() string {
 }
 
 const (
-	tailChunk  = 64 << 10
+	tailChunk  = 4 << 10
 	tailWindow = 4 * MaxLine
 )
 
-// readTail reads the end of a log of the given size. It takes one short read where all
-// is well.
-func readTail(f io.ReaderAt, size int64) (tail, error) {
+// tailReader reads the ends of a log, again and again.
+type tailReader struct {
+	buf  []byte
+	dec  decoder
+	sums *summer
+}
+
+// read reads the end of a log of the given size. It takes one short read where all is
+// well.
+func (r *tailReader) read(f io.ReaderAt, size int64) (tail, error) {
 	if size == 0 {
 		return tail{ended: true, hash: noPrev}, nil
 	}
-	line, ended, err := lastLine(f, size)
+	line, ended, err := r.lastLine(f, size)
 	if err != nil {
 		return tail{}, err
 	}
-	if t, ok := tailOf(line); ok {
-		t.end, t.ended, t.whole = size, ended, !ended
-		t.sha = sha256.Sum256(nil)
-		return t, nil
+	if rec, err := r.dec.decode(line); err == nil && (!rec.chained || rec.intact(r.sums)) {
+		return tail{seq: rec.seq, hash: rec.hash, end: size, ended: ended, whole: !ended, sha: sha256.Sum256(nil)}, nil
 	}
 	t := tail{hash: noPrev}
 	if size > tailWindow { // the last record is most likely near
@@ -61,15 +66,21 @@ func readTail(f io.ReaderAt, size int64) (tail, error) {
 		}
 	}
 	t.ended, t.rest = ended, size-t.end
-	return t, t.seal(f, size)
+	return t, t.seal(f)
 }
 
 // lastLine returns the last line, without its line feed, and whether it has one. A line
 // longer than MaxLine comes back as nil.
-func lastLine(f io.ReaderAt, size int64) (line []byte, ended bool, err error) {
+func (r *tailReader) lastLine(f io.ReaderAt, size int64) (line []byte, ended bool, err error) {
 	for n := int64(tailChunk); ; n *= 8 {
 		n = min(n, size)
-		buf := make([]byte, n)
+		if int64(cap(r.buf)) < n {
+			r.buf = make([]byte, n)
+		}
+		buf := r.buf[:n]
+		if n > maxKept {
+			r.buf = nil
+		}
 		if err := readFull(f, buf, size-n); err != nil {
 			return nil, false, err
 		}
@@ -96,16 +107,6 @@ func readFull(f io.ReaderAt, buf []byte, at int64) error {
 		err = io.ErrUnexpectedEOF
 	}
 	return err
-}
-
-// tailOf reads a line as the last record.
-func tailOf(line []byte) (tail, bool) {
-	var d decoder
-	rec, err := d.decode(line)
-	if err != nil || rec.chained && !rec.intact(newSummer()) {
-		return tail{}, false
-	}
-	return tail{seq: rec.seq, hash: rec.hash}, true
 }
 
 // scan finds the last record that begins at or after from.
@@ -136,8 +137,8 @@ func scan(f io.ReaderAt, from, size int64) (tail, error) {
 }
 
 // seal computes the digest of what stands after the record.
-func (t *tail) seal(f io.ReaderAt, size int64) error {
-	t.sealed = size - t.end
+func (t *tail) seal(f io.ReaderAt) error {
+	t.sealed = t.rest
 	if t.ended {
 		t.sealed--
 	}

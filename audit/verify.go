@@ -167,7 +167,7 @@ func (v *verifier) line(ln *line) {
 
 // noRecord judges a line that cannot be read as a record.
 func (v *verifier) noRecord(ln *line) {
-	begins, ends := beginsAsRecord(ln.text), endsAsRecord(ln.text)
+	begins, ends := beginsAsRecord(ln.text), endsAsRecord(bytes.TrimRight(ln.text, " \t\r"))
 	if ln.ended {
 		v.region.add(ln.text)
 		v.unread++
@@ -197,12 +197,26 @@ func beginsAsRecord(text []byte) bool {
 	return n > 0 && string(text[:n]) == seqStart[:n] || n > 0 && len(bytes.Trim(text, "\x00")) == 0
 }
 
+// endsAsRecord reports whether text ends as a whole record does, but for one byte.
 func endsAsRecord(text []byte) bool {
-	_, _, _, ok := links(text)
-	return ok || bytes.Contains(tailOfLine(text), []byte(hashStart))
+	cut := len(text) - hashMember
+	if cut < 0 {
+		return false
+	}
+	wrong := 0
+	for i := range len(hashStart) {
+		if text[cut+i] != hashStart[i] {
+			wrong++
+		}
+	}
+	if text[len(text)-2] != '"' {
+		wrong++
+	}
+	if text[len(text)-1] != '}' {
+		wrong++
+	}
+	return wrong <= 1
 }
-
-func tailOfLine(text []byte) []byte { return text[max(0, len(text)-hashMember-8):] }
 
 // repair takes a repair record that seals the lines before it. It returns false if the
 // record is to be judged like any other.
