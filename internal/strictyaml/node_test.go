@@ -101,6 +101,27 @@ func TestReadersRefuseOtherTypes(t *testing.T) {
 	}
 }
 
+func TestOneOfAndShape(t *testing.T) {
+	var p Problems
+	if s, ok := value(t, "a: deny").OneOf(&p, "allow", "deny"); !ok || s != "deny" || !p.Empty() {
+		t.Errorf("%q, %v", s, p.Err())
+	}
+	if s, ok := value(t, "a: Deny").OneOf(&p, "allow", "deny"); ok || s != "" {
+		t.Errorf("a choice in other case was read: %q", s)
+	}
+	if got, want := p.Err().Error(), "f.yaml:1:4: 'Deny' is not one of allow, deny; did you mean 'deny'?"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for in, want := range map[string]struct {
+		list bool
+		n    int
+	}{"a: [x, y]": {true, 2}, "a: []": {true, 0}, "a: {x: 1}": {false, 1}, "a: x": {false, 0}, "a: ~": {false, 0}} {
+		if n := value(t, in); n.IsList() != want.list || n.Len() != want.n {
+			t.Errorf("%q: list %v, length %d", in, n.IsList(), n.Len())
+		}
+	}
+}
+
 func TestBoolAndInt(t *testing.T) {
 	var p Problems
 	for in, want := range map[string]bool{"a: true": true, "a: False": false, "a: TRUE": true} {

@@ -47,6 +47,8 @@ func TestProblems(t *testing.T) {
 		"UTF-16":           {"\xff\xfea\x00", "f.yaml:1:1: the file is not UTF-8; save it as UTF-8"},
 		"NUL":              {"a: \x00\n", "f.yaml:1:4: a control character is not allowed here"},
 		"unknown anchor":   {"a: *b\n", "f.yaml:1:4: not readable as YAML: unknown anchor 'b' referenced"},
+		"too large":        {strings.Repeat("#", MaxSize+1), "f.yaml: the file has 4194305 bytes; at most 4194304 are read"},
+		"broken second":    {"a: b\n---\n[", "f.yaml:4:1: not readable as YAML: did not find expected node content (while parsing a flow node that starts in line 4)"},
 		"two problems":     {"a: !x 1\nb: !y 2\n", "f.yaml:1:4: the tag '!x' is not known here; remove it\nf.yaml:2:4: the tag '!y' is not known here; remove it"},
 	} {
 		t.Run(name, func(t *testing.T) {
