@@ -1,0 +1,140 @@
+package sallyport
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/sallyport-dev/sallyport/confine"
+	"github.com/sallyport-dev/sallyport/contract"
+	"github.com/sallyport-dev/sallyport/flow"
+	"github.com/sallyport-dev/sallyport/policy"
+)
+
+// FlowSettings say which verdict an origin gets. The zero value is the default:
+// untrusted is refused, unknown is asked.
+type FlowSettings struct {
+	AskUntrusted bool    // flow.untrusted: ask
+	Unknown      Unknown // flow.unknown
+}
+
+// Unknown is the verdict for a destination that nobody vouched for.
+type Unknown uint8
+
+const (
+	AskUnknown Unknown = iota
+	DenyUnknown
+	AllowUnknown
+)
+
+// Options configure an engine. The zero value is usable: the built-in policy, shipped
+// packs and the fallback, an own store, no write roots.
+type Options struct {
+	Policy    *policy.Policy // nil: policy.BuiltIn
+	Contracts *contract.Set  // nil: packs by what servers list, then the fallback
+	Flow      FlowSettings
+	DryRun    bool // decide, enforce nothing
+	Store     Store
+	// WriteRoots are where a tool may write whose contract names write parameters and no
+	// prefixes of its own. nil: such calls are refused.
+	WriteRoots *confine.Root
+	// Resolve resolves symbolic links. nil: paths are compared as they are written, which
+	// is all that can be done for a server on another machine.
+	Resolve confine.Resolver
+	// PinSettle is how long after an upstream's first list new tool names are still
+	// learnt; servers register tools late. Changed definitions never are. Default 10 s.
+	PinSettle time.Duration
+	Now       func() time.Time // nil: time.Now
+}
+
+// Engine decides calls by one configuration. Safe for concurrent use; immutable.
+type Engine struct{ opt Options }
+
+// New returns an engine.
+func New(opt Options) (*Engine, error) {
+	if opt.Policy == nil {
+		opt.Policy = policy.BuiltIn()
+	}
+	if opt.Contracts == nil {
+		set, err := contract.NewSet(nil, contract.Options{})
+		if err != nil {
+			return nil, err
+		}
+		opt.Contracts = set
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.Store == nil {
+		opt.Store = NewMemoryStore(opt.Now)
+	}
+	if opt.PinSettle == 0 {
+		opt.PinSettle = 10 * time.Second
+	}
+	return &Engine{opt: opt}, nil
+}
+
+// Policy returns the policy that decides.
+func (e *Engine) Policy() *policy.Policy { return e.opt.Policy }
+
+// DryRun reports whether nothing is enforced.
+func (e *Engine) DryRun() bool { return e.opt.DryRun }
+
+// SessionOptions name a session. Doubt spans wide, trust narrow: what output has shown
+// and what was spent belongs to Doubt, what a human said to Trust.
+type SessionOptions struct {
+	Caller string // who calls: a token's name, an OIDC subject, or "local"; required
+	Doubt  string // scope of ledger and budgets; required
+	Trust  string // scope of typed and approved values; "" is Doubt
+}
+
+// Session starts a session. Its ledger is empty.
+func (e *Engine) Session(opt SessionOptions) (*Session, error) {
+	if opt.Caller == "" || opt.Doubt == "" {
+		return nil, errors.New("sallyport: a session needs a caller and a scope of doubt")
+	}
+	if opt.Trust == "" {
+		opt.Trust = opt.Doubt
+	}
+	return &Session{
+		engine: e, opt: opt,
+		ledger:  flow.NewLedger(flow.LedgerOptions{}),
+		pins:    make(map[string]*upstreamPins),
+		pending: make(map[DecisionID]*pending),
+	}, nil
+}
+
+// Session is what has happened so far. Safe for concurrent use.
+type Session struct {
+	engine *Engine
+	opt    SessionOptions
+	ledger *flow.Ledger
+
+	mu        sync.Mutex // guards all below; never held while another lock or the store is used
+	calls     uint64
+	decisions DecisionID
+	pins      map[string]*upstreamPins
+	pending   map[DecisionID]*pending
+	oldest    []DecisionID // pending in order of age; may name forgotten ones
+}
+
+// maxPending bounds decisions that wait for an answer or a continuation; the oldest is
+// forgotten first, which only means that a retry counts as a new call.
+const maxPending = 4096
+
+// Output is one thing that entered the agent's context.
+type Output struct {
+	Upstream string
+	Tool     string // the tool, or the method of what is no tool's output
+	Call     uint64 // Decision.Call of the call that it answers; 0: none
+	Value    Value
+}
+
+// Observe records an output in the ledger. It returns when every later Decide sees it:
+// call it before the output is shown to the agent.
+func (s *Session) Observe(out Output) {
+	s.ledger.Observe(flow.Output{Upstream: out.Upstream, Tool: out.Tool, Call: out.Call, Time: s.engine.opt.Now(), Value: out.Value})
+}
+
+// Prompt records what the user typed.
+func (s *Session) Prompt(text string) { s.ledger.Typed(text) }

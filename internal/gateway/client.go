@@ -1,0 +1,257 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/sallyport-dev/sallyport"
+	"github.com/sallyport-dev/sallyport/internal/mcp"
+	"github.com/sallyport-dev/sallyport/internal/quote"
+	"github.com/sallyport-dev/sallyport/internal/stdio"
+)
+
+// call is one request of the client, from its arrival to its answer.
+type call struct {
+	id      mcp.ID
+	method  string
+	frame   []byte // nil once forwarded
+	modern  bool   // 2026-07-28 or later
+	arrived time.Time
+
+	judged   []sallyport.Call // what the engine decides; empty: nothing to decide
+	target   string           // for records
+	args     sallyport.Value
+	decision sallyport.Decision
+	seq      uint64 // of the verdict's record
+	state    [32]byte
+	again    bool // carries a requestState
+
+	// Guarded by Relay.mu.
+	forwarded bool
+	cancelled bool
+	writes    bool // holds the write slot
+	uncounted bool // not in Relay.open
+}
+
+// readClient reads until end of input.
+func (r *Relay) readClient(ctx context.Context) error {
+	in := stdio.NewReader(r.opt.ClientIn, r.opt.MaxMessage)
+	for {
+		frame, err := in.Next()
+		var large *stdio.TooLarge
+		switch {
+		case errors.As(err, &large):
+			r.clientTooLarge(large)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		default:
+			r.fromClient(ctx, frame)
+		}
+	}
+}
+
+func (r *Relay) fromClient(ctx context.Context, frame []byte) {
+	m, bad := mcp.Parse(frame)
+	if bad != nil {
+		r.badFromClient(bad)
+		return
+	}
+	switch m.Kind {
+	case mcp.Request:
+		r.clientRequest(ctx, m)
+	case mcp.Notification:
+		r.clientNotification(m)
+	case mcp.Response:
+		r.clientResponse(m)
+	}
+}
+
+func (r *Relay) clientTooLarge(e *stdio.TooLarge) {
+	r.log.Warn("a message of the client is too large", "bytes", e.Size, "max", r.opt.MaxMessage)
+	id, _ := mcp.ParseID(e.ID)
+	bad := &mcp.ParseError{Code: mcp.CodeInvalidRequest, ID: id, Reason: "the message is too large", Kind: mcp.Request}
+	switch {
+	case !e.Method && !id.IsZero():
+		bad.Kind = mcp.Response
+	case id.IsZero() && e.Method:
+		return // a notification
+	}
+	r.badFromClient(bad)
+}
+
+// badFromClient refuses what is no message. A refused answer becomes an error for the
+// server that waits for it.
+func (r *Relay) badFromClient(bad *mcp.ParseError) {
+	r.log.Warn("a message of the client is refused", "reason", bad.Reason)
+	r.recordRefusedFrame(bad)
+	if bad.Kind == mcp.Response {
+		if r.takeAsked(bad.ID) {
+			r.send(mcp.ErrorResponse(bad.ID, mcp.CodeInternal, "[sallyport] the client's answer is refused: "+bad.Reason, nil))
+		}
+		return
+	}
+	if bad.Kind == mcp.Notification {
+		return
+	}
+	r.mu.Lock()
+	answered := !bad.ID.IsZero() && (r.calls[bad.ID.Key()] != nil || r.cancelled[bad.ID.Key()] != nil)
+	r.mu.Unlock()
+	if answered {
+		return // that id gets its one answer already
+	}
+	r.toClient(mcp.ErrorResponse(bad.ID, bad.Code, "[sallyport] "+bad.Reason, nil))
+}
+
+func (r *Relay) takeAsked(id mcp.ID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.asked[id.Key()]; !ok || id.IsZero() {
+		return false
+	}
+	delete(r.asked, id.Key())
+	return true
+}
+
+func (r *Relay) clientResponse(m mcp.Message) {
+	if !r.takeAsked(m.ID) {
+		r.log.Warn("an answer of the client that answers nothing is dropped", "id", quote.Text(m.ID.Raw(), 64))
+		return
+	}
+	r.send(m.Raw)
+}
+
+func (r *Relay) clientNotification(m mcp.Message) {
+	if !mcp.Known(mcp.ToServer, mcp.Notification, m.Method) {
+		r.log.Warn("a notification of the client is dropped: not known", "method", quote.Text(m.Method, 64))
+		return
+	}
+	if m.Method == "notifications/cancelled" {
+		r.cancel(m)
+		return
+	}
+	r.send(m.Raw)
+}
+
+// cancel stops a call wherever it is. Only the server that has it is told.
+func (r *Relay) cancel(m mcp.Message) {
+	fields, err := mcp.Fields(m.Params, "requestId")
+	if err != nil || fields[0] == nil {
+		return
+	}
+	id, err := mcp.ParseID(fields[0])
+	if err != nil {
+		return
+	}
+	r.mu.Lock()
+	c := r.calls[id.Key()]
+	if c == nil {
+		r.mu.Unlock()
+		return
+	}
+	delete(r.calls, id.Key())
+	c.cancelled = true
+	r.rememberCancelled(c)
+	forwarded, writes := c.forwarded, c.writes
+	r.mu.Unlock()
+
+	r.finished(c)
+	if !forwarded {
+		return // held, queued or being decided: whoever comes to it next drops it
+	}
+	r.recordOutcome(c, outcome{name: "cancelled"})
+	r.opt.Session.Forget(c.decision.ID)
+	r.send(m.Raw)
+	if writes {
+		time.AfterFunc(r.opt.CancelGrace, func() { r.releaseWrite(c) })
+	}
+}
+
+// rememberCancelled is called with mu held.
+func (r *Relay) rememberCancelled(c *call) {
+	r.cancelled[c.id.Key()] = c
+	r.cancelAge = append(r.cancelAge, c.id.Key())
+	for len(r.cancelAge) > maxCancelled {
+		delete(r.cancelled, r.cancelAge[0])
+		r.cancelAge = r.cancelAge[1:]
+	}
+}
+
+func (r *Relay) clientRequest(ctx context.Context, m mcp.Message) {
+	c := &call{id: m.ID, method: m.Method, frame: m.Raw, arrived: time.Now()}
+	if why, answer := r.register(c); why != "" {
+		r.log.Warn("a request of the client is refused", "id", quote.Text(m.ID.Raw(), 64), "reason", why)
+		if answer {
+			r.toClient(mcp.ErrorResponse(m.ID, mcp.CodeInvalidRequest, "[sallyport] "+why, nil))
+		}
+		return
+	}
+	version := mcp.RequestVersion(m)
+	if version == "" {
+		r.mu.Lock()
+		version = r.version
+		r.mu.Unlock()
+	}
+	c.modern = version >= mcp.V20260728
+
+	if !mcp.Known(mcp.ToServer, mcp.Request, m.Method) {
+		r.refuseRequest(c, mcp.CodeMethodNotFound, "method "+quote.Value(m.Method, 64)+" is not known to the gateway and is not relayed")
+		return
+	}
+	if why := r.judge(c, m); why != "" {
+		r.refuseRequest(c, mcp.CodeInvalidParams, why)
+		return
+	}
+	r.submit(ctx, c, m)
+}
+
+// register makes the request known before anything else happens to it. answer says
+// whether a refusal may be sent: an id that is in use gets its one answer later.
+func (r *Relay) register(c *call) (why string, answer bool) {
+	key := c.id.Key()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.ended:
+		return "the relay has ended", true
+	case r.calls[key] != nil:
+		return "its id is in use by another request", false
+	case r.own[key] != nil, r.cancelled[key] != nil:
+		return "its id was used before", true
+	case len(r.calls) >= maxOpen:
+		return "too many requests are open", true
+	}
+	r.calls[key] = c
+	if c.method == "subscriptions/listen" {
+		c.uncounted = true // it stays open as long as the client likes
+	} else {
+		r.open++
+	}
+	return "", false
+}
+
+// take removes a call that is about to be answered. false: it was cancelled or answered
+// by someone else.
+func (r *Relay) take(c *call) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.calls[c.id.Key()] != c {
+		return false
+	}
+	delete(r.calls, c.id.Key())
+	return true
+}
+
+// refuseRequest answers a request with an error that is no decision of the engine's.
+func (r *Relay) refuseRequest(c *call, code int, why string) {
+	if !r.take(c) {
+		return
+	}
+	c.decision.Reason = why
+	r.recordVerdict(c, "denied")
+	r.toClient(mcp.ErrorResponse(c.id, code, "[sallyport] "+why, nil))
+	r.finished(c)
+}

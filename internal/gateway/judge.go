@@ -1,0 +1,297 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+
+	"github.com/sallyport-dev/sallyport"
+	"github.com/sallyport-dev/sallyport/doc"
+	"github.com/sallyport-dev/sallyport/internal/mcp"
+	"github.com/sallyport-dev/sallyport/policy"
+)
+
+// judge reads what the engine has to decide about a request. It returns why the request
+// cannot be judged and so is refused.
+func (r *Relay) judge(c *call, m mcp.Message) (why string) {
+	switch m.Method {
+	case "tools/call":
+		return r.judgeNamed(c, m, policy.Tool)
+	case "prompts/get":
+		return r.judgeNamed(c, m, policy.Prompt)
+	case "resources/read", "resources/subscribe":
+		return r.judgeURI(c, m)
+	case "completion/complete":
+		return r.judgeCompletion(c, m)
+	case "subscriptions/listen":
+		return r.judgeListen(c, m)
+	}
+	return ""
+}
+
+func (r *Relay) judgeNamed(c *call, m mcp.Message, s policy.Subject) string {
+	f, err := mcp.Fields(m.Params, "name", "arguments", "task", "requestState")
+	if err != nil {
+		return "its params cannot be read"
+	}
+	name, ok := mcp.Str(f[0])
+	if !ok {
+		return "params.name has to be a string"
+	}
+	if f[2] != nil {
+		return "tasks are not relayed by this version"
+	}
+	// Absent, null and {} stay apart on the wire and mean the same to the rules.
+	if f[1] != nil && string(f[1]) != "null" {
+		if c.args, err = doc.Parse(f[1], doc.Limits{}); err != nil {
+			return "params.arguments cannot be read: " + err.Error()
+		}
+		if c.args.Kind() != doc.Object {
+			return "params.arguments has to be an object"
+		}
+	}
+	c.target = name
+	r.continues(c, f[3])
+	c.judged = []sallyport.Call{{Subject: s, Upstream: r.opt.Upstream, Name: name, Args: c.args}}
+	return ""
+}
+
+func (r *Relay) judgeURI(c *call, m mcp.Message) string {
+	f, err := mcp.Fields(m.Params, "uri", "requestState")
+	if err != nil {
+		return "its params cannot be read"
+	}
+	uri, ok := mcp.Str(f[0])
+	if !ok {
+		return "params.uri has to be a string"
+	}
+	c.target = uri
+	r.continues(c, f[1])
+	c.judged = []sallyport.Call{{Subject: policy.Resource, Upstream: r.opt.Upstream, Name: uri}}
+	return ""
+}
+
+func (r *Relay) judgeCompletion(c *call, m mcp.Message) string {
+	f, err := mcp.Fields(m.Params, "ref", "argument", "context")
+	if err != nil || f[0] == nil {
+		return "params.ref is missing"
+	}
+	ref, err := mcp.Fields(f[0], "type", "name", "uri")
+	if err != nil {
+		return "params.ref has to be an object"
+	}
+	kind, _ := mcp.Str(ref[0])
+	j := sallyport.Call{Upstream: r.opt.Upstream}
+	var ok bool
+	switch kind {
+	case "ref/prompt":
+		j.Subject = policy.Prompt
+		j.Name, ok = mcp.Str(ref[1])
+	case "ref/resource":
+		j.Subject = policy.Resource
+		j.Name, ok = mcp.Str(ref[2])
+	}
+	if !ok {
+		return "params.ref names neither a prompt nor a resource"
+	}
+	c.target = j.Name
+	c.judged = []sallyport.Call{j}
+	return ""
+}
+
+// maxSubscriptions bounds the resources of one subscriptions/listen.
+const maxSubscriptions = 1_000
+
+func (r *Relay) judgeListen(c *call, m mcp.Message) string {
+	f, err := mcp.Fields(m.Params, "notifications")
+	if err != nil {
+		return "its params cannot be read"
+	}
+	if f[0] == nil {
+		return ""
+	}
+	filter, err := doc.Parse(f[0], doc.Limits{})
+	if err != nil || filter.Kind() != doc.Object {
+		return "params.notifications has to be an object"
+	}
+	uris := filter.Get("resourceSubscriptions")
+	if uris.Len() > maxSubscriptions {
+		return "it subscribes to too many resources"
+	}
+	if k := uris.Kind(); k != doc.Absent && k != doc.List {
+		return "params.notifications.resourceSubscriptions has to be a list"
+	}
+	for _, u := range uris.Elements() {
+		if u.Kind() != doc.String {
+			return "params.notifications.resourceSubscriptions has to hold strings"
+		}
+		c.judged = append(c.judged, sallyport.Call{Subject: policy.Resource, Upstream: r.opt.Upstream, Name: u.String()})
+	}
+	return ""
+}
+
+// continues notes the requestState that a retry carries.
+func (r *Relay) continues(c *call, raw []byte) {
+	if state, ok := mcp.Str(raw); ok {
+		c.state, c.again = sha256.Sum256([]byte(state)), true
+	}
+}
+
+// submit takes a judged request on: a tool call waits until the tool list is known, and
+// a write until the one before it has ended.
+func (r *Relay) submit(ctx context.Context, c *call, m mcp.Message) {
+	if c.method == "tools/call" && !r.listed(ctx, c, m) {
+		return
+	}
+	r.admit(ctx, c)
+}
+
+func (r *Relay) admit(ctx context.Context, c *call) {
+	if c.method == "tools/call" && r.opt.Session.Writes(c.judged[0]) && !r.takeWrite(c) {
+		return
+	}
+	r.decide(ctx, c)
+}
+
+// takeWrite gives the write slot to c, or lets it wait.
+func (r *Relay) takeWrite(c *call) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.writing != nil && r.writing != c {
+		r.writers = append(r.writers, c)
+		return false
+	}
+	r.writing, c.writes = c, true
+	return true
+}
+
+// releaseWrite ends c's hold on the write slot and lets the next one run.
+func (r *Relay) releaseWrite(c *call) {
+	r.mu.Lock()
+	if r.writing != c {
+		r.mu.Unlock()
+		return
+	}
+	r.writing = nil
+	var next *call
+	for len(r.writers) > 0 && next == nil {
+		next, r.writers = r.writers[0], r.writers[1:]
+		if next.cancelled {
+			next = nil
+		}
+	}
+	if next != nil {
+		r.writing, next.writes = next, true
+	}
+	r.mu.Unlock()
+	if next != nil {
+		go r.decide(context.Background(), next)
+	}
+}
+
+// decide puts the engine's verdict on a request, records it and acts on it.
+func (r *Relay) decide(ctx context.Context, c *call) {
+	if len(c.judged) == 0 {
+		r.forward(c)
+		return
+	}
+	for i := range c.judged {
+		j := c.judged[i]
+		if c.again {
+			j.Continues = r.stateDecision(c.state)
+		}
+		d := r.opt.Session.Decide(ctx, j)
+		if d.Runs() {
+			d = r.opt.Session.Start(ctx, d.ID)
+		}
+		c.decision = d
+		if !d.Runs() {
+			break
+		}
+		if i < len(c.judged)-1 {
+			r.opt.Session.Forget(d.ID)
+		}
+	}
+	d := c.decision
+	switch {
+	case !d.Runs():
+		r.recordVerdict(c, "denied")
+		r.refuse(c)
+	case r.recordVerdict(c, verdictOutcome(d)) || r.opt.AuditContinue:
+		r.forward(c)
+	default:
+		c.decision.Verdict, c.decision.Check = sallyport.Deny, sallyport.CheckAudit
+		c.decision.Reason = "the verdict could not be recorded, and audit.on_failure is deny"
+		r.refuse(c)
+	}
+}
+
+func verdictOutcome(d sallyport.Decision) string {
+	if d.Verdict != sallyport.Allow {
+		return "dry-run-allowed"
+	}
+	return "allowed"
+}
+
+// forward sends the bytes that were judged.
+func (r *Relay) forward(c *call) {
+	r.mu.Lock()
+	if r.calls[c.id.Key()] != c {
+		r.mu.Unlock()
+		r.dropped(c)
+		return
+	}
+	c.forwarded = true
+	frame := c.frame
+	c.frame = nil
+	r.mu.Unlock()
+	r.send(frame)
+}
+
+// dropped cleans up after a call that was cancelled before it was forwarded, or that the
+// end of the relay answered.
+func (r *Relay) dropped(c *call) {
+	r.recordOutcome(c, outcome{name: "cancelled"})
+	r.opt.Session.Forget(c.decision.ID)
+	r.releaseWrite(c)
+}
+
+// refuse answers a call that the engine refused, in the form that its method has for it.
+func (r *Relay) refuse(c *call) {
+	defer r.releaseWrite(c)
+	defer r.opt.Session.Forget(c.decision.ID)
+	if !r.take(c) {
+		return
+	}
+	text := "[sallyport blocked] " + c.decision.Reason
+	data, err := c.decision.MarshalJSON()
+	if err != nil {
+		data = nil
+	}
+	if c.method == "tools/call" {
+		r.toClient(mcp.ToolRefusal(c.id, text, data, c.modern))
+	} else {
+		r.toClient(mcp.ErrorResponse(c.id, mcp.CodeRefused, text, data))
+	}
+	r.finished(c)
+}
+
+// stateDecision finds the decision that a retry continues. Each requestState counts once.
+func (r *Relay) stateDecision(state [32]byte) sallyport.DecisionID {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := r.states[state]
+	delete(r.states, state)
+	return id
+}
+
+func (r *Relay) rememberState(state string, id sallyport.DecisionID) {
+	key := sha256.Sum256([]byte(state))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.states[key] = id
+	r.stateAge = append(r.stateAge, key)
+	for len(r.stateAge) > maxStates {
+		delete(r.states, r.stateAge[0])
+		r.stateAge = r.stateAge[1:]
+	}
+}

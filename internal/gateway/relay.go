@@ -1,0 +1,314 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/sallyport-dev/sallyport"
+	"github.com/sallyport-dev/sallyport/audit"
+	"github.com/sallyport-dev/sallyport/internal/mcp"
+	"github.com/sallyport-dev/sallyport/internal/stdio"
+	"github.com/sallyport-dev/sallyport/policy"
+)
+
+// Ending says which end of a relay ended it.
+type Ending int
+
+const (
+	ClientEnded Ending = iota + 1 // end of input, or the client reads no more
+	ServerEnded                   // the server closed its output or its input
+	Stopped                       // the context was cancelled
+)
+
+// Options of a relay. Session, Upstream, the four ends and Log are required.
+type Options struct {
+	Session   *sallyport.Session
+	Policy    *policy.Policy // for records
+	DryRun    bool
+	Caller    string // for records
+	SessionID string
+	Upstream  string
+
+	ClientIn  io.Reader
+	ClientOut io.Writer
+	ServerIn  io.Writer
+	ServerOut io.Reader
+
+	// HowServerEnded says, after ServerOut ended, how: "exit status 1". nil: not known.
+	HowServerEnded func() string
+
+	Audit         *audit.Log // nil: no log
+	AuditContinue bool       // audit.on_failure: continue
+	Log           *slog.Logger
+
+	MaxMessage  int           // bytes of one frame; default stdio.DefaultMaxMessage
+	Drain       time.Duration // how long open calls may go on after the client's end of input; default 30 s
+	ListTimeout time.Duration // for the gateway's own tools/list; default 30 s
+	// CancelGrace is how long a cancelled write keeps others from starting when the server
+	// does not say that it ended. Default 5 s.
+	CancelGrace time.Duration
+}
+
+// Limits of one relay.
+const (
+	maxOpen        = 10_000    // requests of one direction that wait for an answer
+	maxCancelled   = 1_000     // cancelled ids remembered, so that a late answer is not taken for another's
+	maxStates      = 1_024     // requestState values of the upstream remembered
+	inlineOutput   = 256 << 10 // bytes; larger output is recorded beside the reader
+	maxServerQueue = 1_024     // messages to the server that its own reader caused
+)
+
+// Relay is one client and one server. Use New and Run once.
+type Relay struct {
+	opt    Options
+	client *stdio.Writer
+	server *stdio.Writer
+	log    *slog.Logger
+
+	toServer chan []byte    // from the server's reader, see the package comment
+	lost     chan struct{}  // closed when the server's input failed
+	gone     chan struct{}  // closed when the client's output failed
+	beside   sync.WaitGroup // outputs being recorded beside the reader
+
+	mu        sync.Mutex // guards all below
+	calls     map[string]*call
+	cancelled map[string]*call
+	cancelAge []string
+	asked     map[string]mcp.ID // requests of the server that the client has to answer
+	own       map[string]*listing
+	version   string // negotiated by initialize
+	catalogue catalogue
+	writing   *call   // holds the write slot
+	writers   []*call // wait for it
+	states    map[[32]byte]sallyport.DecisionID
+	stateAge  [][32]byte
+	open      int           // requests that still get an answer
+	idle      chan struct{} // closed when draining and open is 0
+	draining  bool
+	ended     bool
+	lostOnce  sync.Once
+	goneOnce  sync.Once
+}
+
+// New prepares a relay.
+func New(opt Options) *Relay {
+	if opt.MaxMessage == 0 {
+		opt.MaxMessage = stdio.DefaultMaxMessage
+	}
+	if opt.Drain == 0 {
+		opt.Drain = 30 * time.Second
+	}
+	if opt.ListTimeout == 0 {
+		opt.ListTimeout = 30 * time.Second
+	}
+	if opt.CancelGrace == 0 {
+		opt.CancelGrace = 5 * time.Second
+	}
+	return &Relay{
+		opt: opt, log: opt.Log,
+		client: stdio.NewWriter(opt.ClientOut), server: stdio.NewWriter(opt.ServerIn),
+		toServer: make(chan []byte, maxServerQueue), lost: make(chan struct{}), gone: make(chan struct{}),
+		calls: make(map[string]*call), cancelled: make(map[string]*call), asked: make(map[string]mcp.ID),
+		own: make(map[string]*listing), states: make(map[[32]byte]sallyport.DecisionID), idle: make(chan struct{}),
+	}
+}
+
+// Run relays until one end ends or ctx is cancelled. When it returns, every request that
+// was not cancelled has its answer, as far as the client still reads. The readers may
+// still block in ClientIn or ServerOut: the caller closes those.
+func (r *Relay) Run(ctx context.Context) Ending {
+	r.recordSession("start")
+	defer r.recordSession("end")
+
+	clientDone, serverDone := make(chan error, 1), make(chan error, 1)
+	stop := make(chan struct{})
+	defer close(stop)
+	go r.queueToServer(stop)
+	go func() { serverDone <- r.readServer(ctx) }()
+	go func() { clientDone <- r.readClient(ctx) }()
+
+	select {
+	case err := <-clientDone:
+		if err != nil {
+			r.log.Warn("reading from the client failed", "error", err)
+		}
+		return r.drain(ctx, serverDone)
+	case <-r.gone:
+		r.end("the client reads no more")
+		return ClientEnded
+	case err := <-serverDone:
+		return r.serverEnded(err)
+	case <-r.lost:
+		return r.serverEnded(errors.New("it closed its input"))
+	case <-ctx.Done():
+		r.end("the gateway is stopping")
+		return Stopped
+	}
+}
+
+// drain lets open calls finish for a bounded time after the client's end of input.
+func (r *Relay) drain(ctx context.Context, serverDone <-chan error) Ending {
+	r.abandonAsked()
+	r.mu.Lock()
+	r.draining = true
+	if r.open == 0 {
+		close(r.idle)
+	}
+	open := r.open
+	r.mu.Unlock()
+	if open > 0 {
+		r.log.Debug("the client's input ended; waiting for open calls", "open", open, "at most", r.opt.Drain)
+	}
+	limit := time.NewTimer(r.opt.Drain)
+	defer limit.Stop()
+	select {
+	case <-r.idle:
+	case <-limit.C:
+		r.end(fmt.Sprintf("the client's input ended and the call took more than %v after that", r.opt.Drain))
+	case <-r.gone:
+	case err := <-serverDone:
+		return r.serverEnded(err)
+	case <-r.lost:
+		return r.serverEnded(errors.New("it closed its input"))
+	case <-ctx.Done():
+		r.end("the gateway is stopping")
+		return Stopped
+	}
+	r.end("the client has gone")
+	return ClientEnded
+}
+
+func (r *Relay) serverEnded(err error) Ending {
+	r.beside.Wait() // what it still said is relayed first
+	how := ""
+	if r.opt.HowServerEnded != nil {
+		how = r.opt.HowServerEnded()
+	}
+	switch {
+	case how != "":
+		how = fmt.Sprintf("the server %s ended (%s)", r.opt.Upstream, how)
+	case err != nil:
+		how = fmt.Sprintf("the server %s cannot be reached: %v", r.opt.Upstream, err)
+	default:
+		how = fmt.Sprintf("the server %s ended", r.opt.Upstream)
+	}
+	r.log.Error(how)
+	r.end(how)
+	return ServerEnded
+}
+
+// end answers everything that is open with an error. After it nothing is answered any more.
+func (r *Relay) end(why string) {
+	r.mu.Lock()
+	if r.ended {
+		r.mu.Unlock()
+		return
+	}
+	r.ended = true
+	open := make([]*call, 0, len(r.calls))
+	forwarded := make(map[*call]bool) // what is not is still being decided and is dropped there
+	for _, c := range r.calls {
+		open = append(open, c)
+		forwarded[c] = c.forwarded
+	}
+	clear(r.calls)
+	r.stopListing()
+	r.mu.Unlock()
+	for _, c := range open {
+		if forwarded[c] {
+			r.recordOutcome(c, outcome{name: "error", detail: why})
+			r.opt.Session.Forget(c.decision.ID)
+		}
+		r.toClient(mcp.ErrorResponse(c.id, mcp.CodeInternal, "[sallyport] "+why+" before it answered", nil))
+	}
+}
+
+// toClient writes one message. A client that reads no more ends the relay.
+func (r *Relay) toClient(frame []byte) {
+	if err := r.client.Write(frame); err != nil {
+		r.goneOnce.Do(func() {
+			r.log.Warn("the client cannot be written to", "error", err)
+			close(r.gone)
+		})
+	}
+}
+
+// send writes one message to the server. Not for the server's reader.
+func (r *Relay) send(frame []byte) {
+	if err := r.server.Write(frame); err != nil {
+		r.lostOnce.Do(func() {
+			r.log.Warn("the server cannot be written to", "error", err)
+			close(r.lost)
+		})
+	}
+}
+
+// queue gives the server's reader a way to the server.
+func (r *Relay) queue(frame []byte) {
+	select {
+	case r.toServer <- frame:
+	default:
+		r.log.Error("the server does not read: a message to it is dropped", "server", r.opt.Upstream)
+	}
+}
+
+func (r *Relay) queueToServer(stop <-chan struct{}) {
+	for {
+		select {
+		case f := <-r.toServer:
+			r.send(f)
+		case <-stop:
+			return
+		}
+	}
+}
+
+// finished counts a request whose answer was written, or that gets none.
+func (r *Relay) finished(c *call) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c.uncounted {
+		return
+	}
+	c.uncounted = true
+	r.open--
+	if r.draining && r.open == 0 {
+		close(r.idle)
+	}
+}
+
+// abandonAsked answers what the server asked of a client that has gone, so that the
+// server can finish its calls.
+func (r *Relay) abandonAsked() {
+	r.mu.Lock()
+	ids := make([]mcp.ID, 0, len(r.asked))
+	for _, id := range r.asked {
+		ids = append(ids, id)
+	}
+	clear(r.asked)
+	r.mu.Unlock()
+	for _, id := range ids {
+		r.queue(mcp.ErrorResponse(id, mcp.CodeInternal, "[sallyport] the client has gone", nil))
+	}
+}
+
+// ownID is an id for a request of the gateway's own: of the kind that the client uses,
+// because some servers read only one, and in use by no one.
+func (r *Relay) ownID(like mcp.ID) mcp.ID {
+	for {
+		n := rand.Int64N(1<<30) + 1<<30
+		id := mcp.IntID(n)
+		if raw := like.Raw(); raw != "" && raw[0] == '"' {
+			id = mcp.StringID(fmt.Sprintf("sallyport-%d", n))
+		}
+		if r.calls[id.Key()] == nil && r.own[id.Key()] == nil {
+			return id
+		}
+	}
+}

@@ -1,0 +1,316 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/sallyport-dev/sallyport"
+	"github.com/sallyport-dev/sallyport/contract"
+	"github.com/sallyport-dev/sallyport/doc"
+	"github.com/sallyport-dev/sallyport/internal/mcp"
+	"github.com/sallyport-dev/sallyport/internal/quote"
+	"github.com/sallyport-dev/sallyport/internal/stdio"
+)
+
+// readServer reads until the server's output ends.
+func (r *Relay) readServer(ctx context.Context) error {
+	in := stdio.NewReader(r.opt.ServerOut, r.opt.MaxMessage)
+	for {
+		frame, err := in.Next()
+		var large *stdio.TooLarge
+		switch {
+		case errors.As(err, &large):
+			r.serverTooLarge(large)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		default:
+			r.fromServer(ctx, frame)
+		}
+	}
+}
+
+func (r *Relay) fromServer(ctx context.Context, frame []byte) {
+	m, bad := mcp.Parse(frame)
+	if bad != nil {
+		r.badFromServer(bad, frame)
+		return
+	}
+	m = mcp.StripReserved(m)
+	switch m.Kind {
+	case mcp.Request:
+		r.serverRequest(m)
+	case mcp.Notification:
+		r.serverNotification(m)
+	case mcp.Response:
+		r.serverResponse(ctx, m)
+	}
+}
+
+func (r *Relay) serverTooLarge(e *stdio.TooLarge) {
+	r.log.Warn("a message of the server is too large", "bytes", e.Size, "max", r.opt.MaxMessage)
+	id, _ := mcp.ParseID(e.ID)
+	bad := &mcp.ParseError{Code: mcp.CodeInvalidRequest, ID: id, Reason: "the message is too large", Kind: mcp.Response}
+	if e.Method {
+		bad.Kind = mcp.Request
+	}
+	r.unreadable(bad)
+}
+
+// badFromServer drops what is no message. A server that prints its logs on stdout is
+// common; an answer among them that cannot be read still ends its request.
+func (r *Relay) badFromServer(bad *mcp.ParseError, frame []byte) {
+	r.log.Warn("output of the server is dropped: no protocol message", "server", r.opt.Upstream,
+		"reason", bad.Reason, "line", quote.Text(string(frame[:min(len(frame), 400)]), 200))
+	r.unreadable(bad)
+}
+
+func (r *Relay) unreadable(bad *mcp.ParseError) {
+	if bad.ID.IsZero() {
+		return
+	}
+	if bad.Kind == mcp.Request {
+		r.queue(mcp.ErrorResponse(bad.ID, bad.Code, "[sallyport] "+bad.Reason, nil))
+		return
+	}
+	why := "the server's answer is refused: " + bad.Reason
+	if l := r.takeListing(bad.ID); l != nil {
+		r.listFailed(l, why)
+		return
+	}
+	if c := r.takeForwarded(bad.ID); c != nil {
+		r.answerError(c, why)
+	}
+}
+
+// takeForwarded removes and returns the call that the server may answer under id.
+func (r *Relay) takeForwarded(id mcp.ID) *call {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.calls[id.Key()]
+	if c == nil || !c.forwarded {
+		return nil
+	}
+	delete(r.calls, id.Key())
+	return c
+}
+
+// answerError ends a forwarded call with an error of the gateway's.
+func (r *Relay) answerError(c *call, why string) {
+	r.recordOutcome(c, outcome{name: "error", detail: why})
+	r.toClient(mcp.ErrorResponse(c.id, mcp.CodeInternal, "[sallyport] "+why, nil))
+	r.settle(c)
+}
+
+// settle frees what a call that has its answer held.
+func (r *Relay) settle(c *call) {
+	r.opt.Session.Forget(c.decision.ID)
+	r.releaseWrite(c)
+	r.finished(c)
+}
+
+func (r *Relay) serverRequest(m mcp.Message) {
+	if !mcp.Known(mcp.ToClient, mcp.Request, m.Method) {
+		r.log.Warn("a request of the server is refused: not known", "method", quote.Text(m.Method, 64))
+		r.queue(mcp.ErrorResponse(m.ID, mcp.CodeMethodNotFound, "[sallyport] method "+quote.Value(m.Method, 64)+" is not known to the gateway and is not relayed", nil))
+		return
+	}
+	if !r.observe(m.Method, 0, m.Params) {
+		r.queue(mcp.ErrorResponse(m.ID, mcp.CodeInvalidRequest, "[sallyport] the request could not be recorded", nil))
+		return
+	}
+	r.mu.Lock()
+	_, used := r.asked[m.ID.Key()]
+	full := len(r.asked) >= maxOpen
+	if !used && !full && !r.draining && !r.ended {
+		r.asked[m.ID.Key()] = m.ID
+	}
+	gone := r.draining || r.ended
+	r.mu.Unlock()
+	switch {
+	case used:
+		r.log.Warn("a request of the server is dropped: its id is in use", "id", quote.Text(m.ID.Raw(), 64))
+	case full:
+		r.queue(mcp.ErrorResponse(m.ID, mcp.CodeInvalidRequest, "[sallyport] too many requests are open", nil))
+	case gone:
+		r.queue(mcp.ErrorResponse(m.ID, mcp.CodeInternal, "[sallyport] the client has gone", nil))
+	default:
+		r.toClient(m.Raw)
+	}
+}
+
+func (r *Relay) serverNotification(m mcp.Message) {
+	if !mcp.Known(mcp.ToClient, mcp.Notification, m.Method) {
+		r.log.Warn("a notification of the server is dropped: not known", "method", quote.Text(m.Method, 64))
+		return
+	}
+	if !r.observe(m.Method, 0, m.Params) {
+		r.log.Warn("a notification of the server is dropped: it could not be recorded", "method", m.Method)
+		return
+	}
+	switch m.Method {
+	case "notifications/tools/list_changed":
+		r.catalogueStale()
+	case "notifications/cancelled":
+		if !r.serverCancels(m) {
+			return
+		}
+	}
+	r.toClient(m.Raw)
+}
+
+// serverCancels reports whether a cancellation of the server's names something that it
+// may end: a request of its own, or a stream that the client listens to.
+func (r *Relay) serverCancels(m mcp.Message) bool {
+	f, err := mcp.Fields(m.Params, "requestId")
+	if err != nil || f[0] == nil {
+		return false
+	}
+	id, err := mcp.ParseID(f[0])
+	if err != nil {
+		return false
+	}
+	if r.takeAsked(id) {
+		return true
+	}
+	r.mu.Lock()
+	c := r.calls[id.Key()]
+	listens := c != nil && c.forwarded && c.method == "subscriptions/listen"
+	if listens {
+		delete(r.calls, id.Key())
+		r.rememberCancelled(c)
+	}
+	r.mu.Unlock()
+	if listens {
+		r.opt.Session.Forget(c.decision.ID)
+	}
+	return listens
+}
+
+func (r *Relay) serverResponse(ctx context.Context, m mcp.Message) {
+	if l := r.takeListing(m.ID); l != nil {
+		r.listAnswered(ctx, l, m)
+		return
+	}
+	c := r.takeForwarded(m.ID)
+	if c == nil {
+		r.mu.Lock()
+		late := r.cancelled[m.ID.Key()]
+		delete(r.cancelled, m.ID.Key())
+		if late != nil {
+			r.rememberCancelled(late) // the id stays used
+		}
+		r.mu.Unlock()
+		if late != nil {
+			r.releaseWrite(late)
+			return // a cancelled request gets no answer
+		}
+		r.log.Warn("an answer of the server that answers nothing is dropped", "id", quote.Text(m.ID.Raw(), 64))
+		return
+	}
+	if len(m.Raw) > inlineOutput {
+		// Its recording takes milliseconds: other calls' answers go on meanwhile.
+		r.beside.Go(func() { r.answer(c, m) })
+		return
+	}
+	r.answer(c, m)
+}
+
+// answer records a call's output and relays it.
+func (r *Relay) answer(c *call, m mcp.Message) {
+	body, isError := m.Result, false
+	if m.Error != nil {
+		body, isError = m.Error, true
+	}
+	v, err := doc.Parse(body, doc.Limits{})
+	if err != nil {
+		r.answerError(c, "the server's answer could not be recorded: "+err.Error())
+		return
+	}
+	source := c.method
+	if c.method == "tools/call" {
+		source = c.target
+	}
+	r.opt.Session.Observe(sallyport.Output{Upstream: r.opt.Upstream, Tool: source, Call: c.decision.Call, Value: v})
+	if !isError {
+		r.learn(c, v)
+	}
+	r.recordOutcome(c, outcome{name: "allowed", isError: isError || v.Get("isError").Bool(), result: body})
+	r.toClient(m.Raw)
+	if asks(v) {
+		r.rememberState(v.Get("requestState").String(), c.decision.ID)
+		r.releaseWrite(c)
+		r.finished(c)
+		return
+	}
+	r.settle(c)
+}
+
+// asks reports a result that wants the call again with more input.
+func asks(v doc.Value) bool {
+	return v.Get("resultType").String() == "input_required" && v.Get("requestState").Kind() == doc.String
+}
+
+// learn takes from a result what later decisions need.
+func (r *Relay) learn(c *call, v doc.Value) {
+	switch c.method {
+	case "initialize":
+		r.mu.Lock()
+		r.version = v.Get("protocolVersion").String()
+		r.mu.Unlock()
+	case "tools/list":
+		if !r.opt.Session.Listing(r.opt.Upstream, tools(r.opt.Upstream, v)) {
+			r.catalogueStale()
+		}
+	case "resources/list":
+		r.opt.Session.Listed(r.opt.Upstream, texts(v.Get("resources"), "uri"))
+	case "resources/templates/list":
+		r.opt.Session.Listed(r.opt.Upstream, texts(v.Get("resourceTemplates"), "uriTemplate"))
+	}
+}
+
+func texts(list doc.Value, name string) []string {
+	var all []string
+	for _, e := range list.Elements() {
+		if s := e.Get(name); s.Kind() == doc.String {
+			all = append(all, s.String())
+		}
+	}
+	return all
+}
+
+// tools reads the definitions of a tools/list result. One that has no name as text is
+// left out: nothing can call it.
+func tools(upstream string, result doc.Value) []contract.Tool {
+	var all []contract.Tool
+	for _, e := range result.Get("tools").Elements() {
+		if n := e.Get("name"); n.Kind() == doc.String {
+			all = append(all, contract.Tool{Upstream: upstream, Name: n.String(), Definition: e})
+		}
+	}
+	return all
+}
+
+// observe records what is no call's answer. false: it could not be read and must not be
+// relayed.
+func (r *Relay) observe(method string, number uint64, body []byte) bool {
+	if body == nil {
+		return true
+	}
+	v, err := doc.Parse(body, doc.Limits{})
+	if err != nil {
+		return false
+	}
+	r.opt.Session.Observe(sallyport.Output{Upstream: r.opt.Upstream, Tool: method, Call: number, Value: v})
+	return true
+}
+
+// outcome is how a call ended.
+type outcome struct {
+	name    string // allowed, error, cancelled
+	isError bool
+	detail  string
+	result  []byte
+}

@@ -1,0 +1,180 @@
+package sallyport
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"time"
+)
+
+// NewMemoryStore returns a store that lives in this process. now is the clock; nil is
+// time.Now.
+func NewMemoryStore(now func() time.Time) Store {
+	if now == nil {
+		now = time.Now
+	}
+	return &memoryStore{
+		now:  now,
+		logs: make(map[string][][]byte), counters: make(map[string]int64),
+		buckets: make(map[string]bucketState), values: make(map[string]storedValue),
+	}
+}
+
+type memoryStore struct {
+	now func() time.Time
+
+	mu       sync.Mutex // guards all below
+	logs     map[string][][]byte
+	counters map[string]int64
+	buckets  map[string]bucketState
+	values   map[string]storedValue
+	puts     int // since expired values were last swept
+}
+
+type bucketState struct {
+	tokens float64
+	at     time.Time
+}
+
+type storedValue struct {
+	data    []byte
+	expires time.Time
+}
+
+func (m *memoryStore) Append(ctx context.Context, log string, entry []byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.logs[log] = append(m.logs[log], bytes.Clone(entry))
+	return nil
+}
+
+func (m *memoryStore) Read(ctx context.Context, log string, from, max int) ([][]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if from < 0 {
+		return nil, errors.New("store: negative index")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	entries := m.logs[log]
+	if from >= len(entries) {
+		return nil, nil
+	}
+	entries = entries[from:]
+	if max > 0 && len(entries) > max {
+		entries = entries[:max]
+	}
+	out := make([][]byte, len(entries))
+	for i, e := range entries {
+		out[i] = bytes.Clone(e)
+	}
+	return out, nil
+}
+
+func (m *memoryStore) Add(ctx context.Context, counter string, n, limit int64) (int64, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, false, err
+	}
+	if n <= 0 {
+		return 0, false, errors.New("store: Add needs a positive number")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	total := m.counters[counter]
+	if total > limit-n || n > limit {
+		return total, false, nil
+	}
+	total += n
+	m.counters[counter] = total
+	return total, true, nil
+}
+
+func (m *memoryStore) Take(ctx context.Context, buckets []Bucket) (bool, time.Duration, error) {
+	if err := ctx.Err(); err != nil {
+		return false, 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.now()
+	next := make(map[string]bucketState, len(buckets))
+	var wait time.Duration
+	for _, b := range buckets {
+		if b.Rate <= 0 || b.Burst < 1 || math.IsNaN(b.Rate) || math.IsInf(b.Rate, 0) {
+			return false, 0, errors.New("store: bucket " + b.Name + " needs a rate above 0 and a burst of at least 1")
+		}
+		s, ok := next[b.Name]
+		if !ok {
+			s = m.refilled(b, now)
+		}
+		if s.tokens < 1 {
+			wait = max(wait, time.Duration(math.Ceil((1-s.tokens)/b.Rate*float64(time.Second))))
+		}
+		s.tokens--
+		next[b.Name] = s
+	}
+	if wait > 0 {
+		return false, wait, nil
+	}
+	for name, s := range next {
+		m.buckets[name] = s
+	}
+	return true, 0, nil
+}
+
+// refilled is called with mu held. A clock that moved backward adds nothing.
+func (m *memoryStore) refilled(b Bucket, now time.Time) bucketState {
+	s, ok := m.buckets[b.Name]
+	if !ok {
+		return bucketState{tokens: float64(b.Burst), at: now}
+	}
+	if d := now.Sub(s.at); d > 0 {
+		s.tokens = math.Min(float64(b.Burst), s.tokens+d.Seconds()*b.Rate)
+		s.at = now
+	}
+	return s
+}
+
+func (m *memoryStore) Put(ctx context.Context, key string, value []byte, ttl time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if ttl <= 0 {
+		return errors.New("store: Put needs a positive time to live")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.now()
+	if m.puts++; m.puts >= 1000 {
+		m.puts = 0
+		for k, v := range m.values {
+			if !now.Before(v.expires) {
+				delete(m.values, k)
+			}
+		}
+	}
+	m.values[key] = storedValue{bytes.Clone(value), now.Add(ttl)}
+	return nil
+}
+
+func (m *memoryStore) Claim(ctx context.Context, key string) ([]byte, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, ok := m.values[key]
+	if !ok {
+		return nil, false, nil
+	}
+	delete(m.values, key)
+	if !m.now().Before(v.expires) {
+		return nil, false, nil
+	}
+	return v.data, true, nil
+}

@@ -1,0 +1,72 @@
+package sallyport
+
+import (
+	"github.com/sallyport-dev/sallyport/doc"
+)
+
+// maxValues bounds how many values one selector of a contract may find in a call.
+const maxValues = 10_000
+
+// path confines every value of the contract's write parameters.
+func (e *evaluation) path() bool {
+	c := e.p.contract
+	if c == nil || len(c.WriteParams) == 0 {
+		return true
+	}
+	root := c.Confine
+	if root == nil {
+		root = e.s.engine.opt.WriteRoots
+	}
+	if root == nil {
+		return e.deny(CheckPath, "%s writes files, and nothing says where it may: set allowed_path_prefixes in its contract", quoted(e.p.call.Name))
+	}
+	for _, param := range c.WriteParams {
+		found, more := param.Select(e.p.call.Args, maxValues)
+		if more {
+			return e.deny(CheckPath, "argument %s holds more than %d paths", param, maxValues)
+		}
+		if len(found) == 0 {
+			return e.deny(CheckPath, "argument %s is missing, so where %s writes is not known", param, quoted(e.p.call.Name))
+		}
+		for _, m := range found {
+			if m.Value.Kind() != doc.String {
+				return e.deny(CheckPath, "argument %s is a %s, not a path", m.Place, m.Value.Kind())
+			}
+			if _, err := root.Check(m.Value.String(), e.s.engine.opt.Resolve); err != nil {
+				return e.deny(CheckPath, "argument %s: %v", m.Place, err)
+			}
+		}
+	}
+	return true
+}
+
+// patterns matches the contract's arg_patterns in full.
+func (e *evaluation) patterns() bool {
+	c := e.p.contract
+	if c == nil {
+		return true
+	}
+	for _, p := range c.ArgPatterns {
+		found, more := p.Param.Select(e.p.call.Args, maxValues)
+		switch {
+		case more:
+			return e.deny(CheckPattern, "argument %s holds more than %d values", p.Param, maxValues)
+		case len(found) == 0:
+			return e.deny(CheckPattern, "argument %s is missing, and the contract wants it to match %s", p.Param, quoted(p.Source))
+		}
+		for _, m := range found {
+			if m.Value.Kind() != doc.String {
+				return e.deny(CheckPattern, "argument %s is a %s, and the contract wants text that matches %s", m.Place, m.Value.Kind(), quoted(p.Source))
+			}
+			if s := m.Value.String(); len(s) > maxPatternText {
+				return e.deny(CheckPattern, "argument %s is longer than %d bytes, and the contract wants it to match %s", m.Place, maxPatternText, quoted(p.Source))
+			} else if !p.Pattern.MatchString(s) {
+				return e.deny(CheckPattern, "argument %s=%s does not match %s in full", m.Place, quoted(s), quoted(p.Source))
+			}
+		}
+	}
+	return true
+}
+
+// maxPatternText bounds what reaches a regular expression, in bytes.
+const maxPatternText = 64 << 10

@@ -1,0 +1,300 @@
+package sallyport
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sallyport-dev/sallyport/contract"
+	"github.com/sallyport-dev/sallyport/doc"
+	"github.com/sallyport-dev/sallyport/policy"
+)
+
+// Value is a decoded JSON value; see package doc.
+type Value = doc.Value
+
+// Call is one thing that a caller wants to do.
+type Call struct {
+	Subject  policy.Subject // policy.Tool, policy.Resource or policy.Prompt
+	Upstream string
+	Name     string // the tool's or prompt's name, or the resource's URI
+	Args     Value  // an object; absent counts as {}
+	// Continues names the decision of the call that this one repeats, after the upstream
+	// or a human asked for more. Every check runs again; the budget is charged once. It is
+	// ignored when the call is not the same.
+	Continues DecisionID
+}
+
+// MaxRounds is how often one call may be continued.
+const MaxRounds = 8
+
+// pending is what is kept of a decision until it is forgotten.
+type pending struct {
+	call     Call
+	contract *contract.Contract // nil: no tool
+	decision Decision
+	rounds   int
+	answered bool // a human said yes to its questions
+	started  bool
+}
+
+// Decide runs every check that needs no human. The decision is kept until Forget.
+//
+// When the verdict is Ask, Answer settles it; without an answer it is a refusal.
+func (s *Session) Decide(ctx context.Context, c Call) Decision {
+	p := &pending{call: c}
+	s.mu.Lock()
+	s.calls++
+	s.decisions++
+	p.decision = Decision{ID: s.decisions, Call: s.calls, DryRun: s.engine.opt.DryRun}
+	charged := false
+	if before := s.pending[c.Continues]; before != nil && sameCall(before.call, c) {
+		p.rounds = before.rounds + 1
+		p.answered = before.answered
+		charged = true
+		delete(s.pending, c.Continues)
+	}
+	s.mu.Unlock()
+
+	e := evaluation{s: s, p: p, d: p.decision}
+	e.run(ctx, charged)
+	p.decision = e.d
+	s.keep(p)
+	return e.d
+}
+
+func sameCall(a, b Call) bool {
+	return a.Subject == b.Subject && a.Upstream == b.Upstream && a.Name == b.Name && sameArgs(a.Args, b.Args)
+}
+
+func sameArgs(a, b Value) bool {
+	if a.Len() == 0 && b.Len() == 0 {
+		return true
+	}
+	return doc.Equal(a, b)
+}
+
+func (s *Session) keep(p *pending) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pending[p.decision.ID] = p
+	s.oldest = append(s.oldest, p.decision.ID)
+	for len(s.pending) > maxPending {
+		delete(s.pending, s.oldest[0])
+		s.oldest = s.oldest[1:]
+	}
+	if len(s.oldest) > 2*maxPending {
+		kept := s.oldest[:0:0]
+		for _, id := range s.oldest {
+			if s.pending[id] != nil {
+				kept = append(kept, id)
+			}
+		}
+		s.oldest = kept
+	}
+}
+
+// Answer settles the questions of a decision, all of them. A no, an unknown id or a
+// decision that asked nothing is a refusal. A yes counts for this decision only.
+func (s *Session) Answer(ctx context.Context, id DecisionID, yes bool) Decision {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.pending[id]
+	if p == nil {
+		return Decision{ID: id, Check: CheckApproval, Reason: "this question is not open any more", DryRun: s.engine.opt.DryRun}
+	}
+	d := &p.decision
+	switch {
+	case d.Verdict == Allow:
+		return *d
+	case d.Verdict == Deny:
+	case yes && ctx.Err() == nil:
+		p.answered = true
+		d.Verdict, d.Check, d.Reason, d.Questions = Allow, "", "", nil
+	default:
+		d.Verdict, d.Reason, d.Questions = Deny, "nobody said yes: "+d.Reason, nil
+		if d.Check == "" {
+			d.Check = CheckApproval
+		}
+	}
+	return *d
+}
+
+// Start is called immediately before the call is forwarded. It confines write paths
+// once more, with their links as they are now; after an Answer it runs every check again
+// but for the budget. The decision that it returns is final; an id that is unknown, not
+// allowed or already started is a refusal.
+func (s *Session) Start(ctx context.Context, id DecisionID) Decision {
+	s.mu.Lock()
+	p := s.pending[id]
+	if p == nil || p.started {
+		s.mu.Unlock()
+		return Decision{ID: id, Check: CheckApproval, Reason: "this decision is not open any more", DryRun: s.engine.opt.DryRun}
+	}
+	d := p.decision
+	if !d.Runs() {
+		s.mu.Unlock()
+		return d
+	}
+	p.started = true
+	answered := p.answered
+	s.mu.Unlock()
+	if d.Verdict != Allow {
+		return d // dry-run: nothing to enforce
+	}
+
+	e := evaluation{s: s, p: p, d: d}
+	switch {
+	case answered:
+		e.d.Questions, e.d.Evidence = nil, nil
+		e.run(ctx, true)
+	case ctx.Err() != nil:
+		e.deny(CheckApproval, "the call was given up before it started")
+	default:
+		e.path()
+	}
+	s.mu.Lock()
+	p.decision = e.d
+	s.mu.Unlock()
+	return e.d
+}
+
+// Writes reports whether a call's contract confines what it writes: such calls are
+// decided and run one at a time per upstream.
+func (s *Session) Writes(c Call) bool {
+	if c.Subject != policy.Tool {
+		return false
+	}
+	t, why := s.tool(c)
+	return why == "" && len(s.engine.opt.Contracts.For(t).WriteParams) > 0
+}
+
+// Forget drops what is kept of a decision: the call was answered for good, refused or
+// cancelled.
+func (s *Session) Forget(id DecisionID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.pending, id)
+}
+
+// evaluation runs the checks of one call.
+type evaluation struct {
+	s *Session
+	p *pending
+	d Decision
+}
+
+func (e *evaluation) deny(c Check, format string, args ...any) bool {
+	e.d.Verdict, e.d.Check, e.d.Reason = Deny, c, fmt.Sprintf(format, args...)
+	e.d.Questions = nil
+	return false
+}
+
+func (e *evaluation) ask(q Question) { e.d.Questions = append(e.d.Questions, q) }
+
+// run goes through the checks in order and stops at the first that refuses. Questions
+// are held until every check that can refuse has run.
+func (e *evaluation) run(ctx context.Context, charged bool) {
+	if err := ctx.Err(); err != nil {
+		e.deny(CheckApproval, "the call was given up before it was decided")
+		return
+	}
+	if e.p.rounds > MaxRounds {
+		e.deny(CheckBudget, "this call was continued more than %d times", MaxRounds)
+		return
+	}
+	if !e.shape() || !e.pin() || !e.policy() || !e.budget(ctx, charged) || !e.path() || !e.patterns() || !e.flow() {
+		return
+	}
+	if e.p.contract != nil && e.p.contract.Destructive {
+		e.ask(Question{Check: CheckApproval, Text: fmt.Sprintf("run %s, which its contract calls destructive", quoted(e.p.call.Name))})
+	}
+	if len(e.d.Questions) == 0 || e.p.answered {
+		e.d.Verdict, e.d.Questions = Allow, nil
+		return
+	}
+	e.d.Verdict = Ask
+	q := e.d.Questions[0]
+	e.d.Check = q.Check
+	e.d.Reason = "a human has to agree first: " + q.Text
+	if more := len(e.d.Questions) - 1; more > 0 {
+		e.d.Reason += fmt.Sprintf(" (and %d more)", more)
+	}
+}
+
+func (e *evaluation) shape() bool {
+	switch e.p.call.Args.Kind() {
+	case doc.Absent, doc.Object:
+		return true
+	default:
+		return e.deny(CheckPattern, "the arguments are a %s, not an object", e.p.call.Args.Kind())
+	}
+}
+
+func (e *evaluation) pin() bool {
+	if e.p.call.Subject != policy.Tool {
+		return true
+	}
+	t, why := e.s.tool(e.p.call)
+	if why != "" {
+		return e.deny(CheckPin, "%s", why)
+	}
+	e.p.contract = e.s.engine.opt.Contracts.For(t)
+	e.d.Writes = len(e.p.contract.WriteParams) > 0
+	return true
+}
+
+func (e *evaluation) policy() bool {
+	r := e.s.engine.opt.Policy.Evaluate(policy.Target{Subject: e.p.call.Subject, Upstream: e.p.call.Upstream, Name: e.p.call.Name})
+	if r.Rule != nil {
+		e.d.Rule = r.Rule.Name
+	}
+	reason := r.Reason
+	if reason == "" {
+		reason = "no reason is given"
+	}
+	switch r.Effect {
+	case policy.Allow:
+		return true
+	case policy.Ask:
+		e.ask(Question{Check: CheckPolicy, Text: fmt.Sprintf("%s %s: %s", verb(e.p.call.Subject), quoted(e.p.call.Name), reason)})
+		return true
+	default:
+		if r.Rule != nil {
+			return e.deny(CheckPolicy, "rule %s refuses %s %s: %s", quoted(r.Rule.Name), e.p.call.Subject, quoted(e.p.call.Name), reason)
+		}
+		return e.deny(CheckPolicy, "%s %s: %s", e.p.call.Subject, quoted(e.p.call.Name), reason)
+	}
+}
+
+func verb(s policy.Subject) string {
+	switch s {
+	case policy.Resource:
+		return "read"
+	case policy.Prompt:
+		return "get prompt"
+	default:
+		return "call"
+	}
+}
+
+func (e *evaluation) budget(ctx context.Context, charged bool) bool {
+	c := e.p.contract
+	if c == nil || c.MaxCalls == nil {
+		return true
+	}
+	if *c.MaxCalls == 0 {
+		return e.deny(CheckBudget, "%s is forbidden: its contract (%s) sets max_calls: 0", quoted(e.p.call.Name), c.Source)
+	}
+	if charged {
+		return true
+	}
+	counter := fmt.Sprintf("budget\x00%s\x00%s\x00%s", e.s.opt.Doubt, e.p.call.Upstream, e.p.call.Name)
+	total, ok, err := e.s.engine.opt.Store.Add(ctx, counter, 1, *c.MaxCalls)
+	if err != nil {
+		return e.deny(CheckBudget, "the budget of %s could not be read", quoted(e.p.call.Name))
+	}
+	if !ok {
+		return e.deny(CheckBudget, "%s was called %d times in this session, and max_calls is %d", quoted(e.p.call.Name), total, *c.MaxCalls)
+	}
+	return true
+}
