@@ -268,7 +268,8 @@ func (d definition) byName(p *param, mean meaning, ids, textual bool) bool {
 	if head == "account" && !d.paysTo(p) {
 		return false
 	}
-	if placeWords[head] && d.sendLike && !narrows(p) && (textual || ids || p.hasInteger) {
+	isPlace := placeWords[head] || p.words[len(p.words)-1] == "address" // shipping_address
+	if isPlace && d.sendLike && !narrows(p) && (textual || ids || p.hasInteger) {
 		return true
 	}
 	return p.isTo() && d.reachesTo(p, textual)

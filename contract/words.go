@@ -116,7 +116,7 @@ var lexicon = func() map[string]meaning {
 // placeWords have the meaning place, some of them besides another.
 var placeWords = set("channel chat room conversation group team space guild topic user username member person people contact friend " +
 	"handle account organization organisation org audience destination dest target bucket remote merchant vendor supplier workspace " +
-	"address mention customer client dm jid peer queue")
+	"address owner mention customer client dm jid peer queue")
 
 // transparent words say nothing of their own at the end of a name: email_address,
 // channel_id, account_number, recipient_list.
@@ -164,7 +164,7 @@ var (
 	methods = set("get post put patch delete") // of HTTP, as generated names have them
 	// messages are things that reach somebody once they are created.
 	messages = set("message email mail sms comment reply post tweet invite invitation notification payment transfer payout transaction " +
-		"permission share sharing collaborator webhook forwarding announcement review chat dm call fax alert invoice order " +
+		"permission share sharing collaborator webhook forwarding announcement review chat dm fax alert invoice order " +
 		"donation campaign broadcast letter ticket access grant gift refund charge story reel toot")
 	// Creating one of these sends it; with a word behind it, it is something else
 	// (create_email_template).
