@@ -1,6 +1,10 @@
 package sallyport
 
 import (
+	"errors"
+	"strings"
+
+	"github.com/sallyport-dev/sallyport/confine"
 	"github.com/sallyport-dev/sallyport/doc"
 )
 
@@ -33,11 +37,28 @@ func (e *evaluation) path() bool {
 				return e.deny(CheckPath, "argument %s is a %s, not a path", m.Place, m.Value.Kind())
 			}
 			if _, err := root.Check(m.Value.String(), e.s.engine.opt.Resolve); err != nil {
-				return e.deny(CheckPath, "argument %s: %v", m.Place, err)
+				return e.deny(CheckPath, "argument %s: %v%s", m.Place, err, allowed(root, err))
 			}
 		}
 	}
 	return true
+}
+
+// allowed says, to an agent whose path lies outside, where it may write.
+func allowed(root *confine.Root, err error) string {
+	if !errors.Is(err, confine.ErrOutside) {
+		return ""
+	}
+	prefixes := root.Prefixes()
+	const shown = 3
+	more := ""
+	if len(prefixes) > shown {
+		prefixes, more = prefixes[:shown], " and others"
+	}
+	for i, p := range prefixes {
+		prefixes[i] = quoted(p)
+	}
+	return "; this tool may write in " + strings.Join(prefixes, ", ") + more
 }
 
 // patterns matches the contract's arg_patterns in full.

@@ -63,6 +63,15 @@ func NewRoot(style Style, prefixes []string, base string, deny []string) (*Root,
 	return r, nil
 }
 
+// Prefixes lists the prefixes as they are compared, before links are resolved.
+func (r *Root) Prefixes() []string {
+	all := make([]string, len(r.prefixes))
+	for i, p := range r.prefixes {
+		all[i] = p.String()
+	}
+	return all
+}
+
 // directory reads a path from the configuration: spelled as calls must spell theirs,
 // and written in full.
 func (r *Root) directory(s string) (location, error) {
@@ -99,9 +108,12 @@ func (r *Root) Check(path string, resolve Resolver) (resolved string, err error)
 	return resolved, nil
 }
 
+// ErrOutside is in the chain of Check's error when a path that could be read lies
+// outside every prefix.
+var ErrOutside = errors.New("it is outside the allowed directories")
+
 var (
-	errOutside = errors.New("it is outside the allowed directories")
-	errOwn     = errors.New("it is, or holds, one of Sallyport's own files")
+	errOwn = errors.New("it is, or holds, one of Sallyport's own files")
 )
 
 func (r *Root) check(path string, resolve Resolver) (string, error) {
@@ -199,7 +211,7 @@ func (r *Root) inside(readings []location, lookup func(location) (location, erro
 		if failed != nil {
 			return failed
 		}
-		return errOutside
+		return ErrOutside
 	}
 	for _, own := range r.deny {
 		real, err := lookup(own)

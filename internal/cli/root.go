@@ -15,12 +15,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-dev/sallyport/internal/quote"
+	"github.com/sallyport-dev/sallyport/internal/stdio"
 )
 
 // commands is every subcommand: one file each, one line here.
 var commands = []func() *cobra.Command{
+	newDemo,
+	newDemoServer,
+	newAudit,
 	newValidate,
 	newVersion,
+	newWrap,
 }
 
 const maxErrorLine = 4000 // characters
@@ -29,6 +34,9 @@ const maxErrorLine = 4000 // characters
 // 0 done, 1 failed, 2 the command line itself is wrong. A command may return others,
 // which its help lists.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == "__guard" {
+		return stdio.RunGuard(args[1:]) // before anything else: the gateway waits for it
+	}
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetIn(stdin)

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-dev/sallyport/internal/gateway"
+	"github.com/sallyport-dev/sallyport/internal/stdio"
+)
+
+const exitServerEnded = 5
+
+type wrapFlags struct {
+	name, config, policy, contracts, audit string
+	dryRun, verbose                        bool
+	maxMessage                             int
+}
+
+func newWrap() *cobra.Command {
+	var f wrapFlags
+	cmd := &cobra.Command{
+		Use:   "wrap [flags] -- COMMAND [ARGS…]",
+		Short: "Front one MCP server over stdio",
+		Long: `Start the MCP server COMMAND and stand between it and the client that launched this
+command: every call is decided, recorded, and forwarded or refused.
+
+Without -c the configuration is sallyport/sallyport.yaml in your own configuration
+directory, if it exists. The working directory is never looked at: the agent may be able
+to write there. Without a configuration the built-in policy allows every tool, and the
+shipped packs, the fallback contracts and the flow check are what guards.
+
+A contract that names write parameters and no prefixes (as the filesystem pack's do) lets
+them write in the directories that COMMAND's own arguments name, and nowhere else.
+
+Standard output carries protocol messages only; logs go to standard error.
+
+Exit codes: 0 the client ended, 1 cannot run, 2 the command line is wrong, 5 the server
+ended first.`,
+		Example: `  sallyport wrap -- npx -y @modelcontextprotocol/server-filesystem /home/me/project
+  sallyport wrap -c sallyport.yaml --name mail -- node mail-server.js`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() != 0 {
+				return errors.New("put the server's command after --, as in: sallyport wrap -- COMMAND ARGS…")
+			}
+			return wrap(f, args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.name, "name", "", "name of the server in rules, contracts and the log (default: from COMMAND)")
+	fl.StringVarP(&f.config, "config", "c", "", "configuration file")
+	fl.StringVar(&f.policy, "policy", "", "policy to use, where the configuration has several")
+	fl.StringVar(&f.contracts, "contracts", "", "file of contracts, added to the configuration's")
+	fl.StringVar(&f.audit, "audit", "", "audit log (default: audit.jsonl in your state directory)")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "decide and record, enforce nothing")
+	fl.IntVar(&f.maxMessage, "max-message", stdio.DefaultMaxMessage, "largest message in bytes")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "log more")
+	return cmd
+}
+
+func wrap(f wrapFlags, command []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	if f.maxMessage < 1024 {
+		return errors.New("--max-message has to be at least 1024 bytes")
+	}
+	level := slog.LevelInfo
+	if f.verbose {
+		level = slog.LevelDebug
+	}
+	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
+	if f.name == "" {
+		f.name = cmp.Or(serverName(command), "server")
+	}
+	setup, err := prepareWrap(f, command, log)
+	if err != nil {
+		return failed(err)
+	}
+	defer setup.close()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	catchBrokenPipe()
+
+	child, err := stdio.Start(stdio.Command{
+		Path: command[0], Args: command[1:], Env: serverEnv(os.Environ()), Log: log,
+		Stderr: func(line string) { fmt.Fprintf(stderr, "[%s] %s\n", f.name, line) },
+	})
+	if err != nil {
+		return failed(err)
+	}
+	opt := setup.relay
+	opt.ClientIn, opt.ClientOut = stdin, stdout
+	opt.ServerIn, opt.ServerOut = child.In, child.Out
+	opt.HowServerEnded = func() string { return howEnded(child) }
+	opt.Log, opt.MaxMessage = log, f.maxMessage
+	ending := gateway.New(opt).Run(ctx)
+	child.Stop(context.Background())
+	if ending == gateway.ServerEnded {
+		return &exitError{code: exitServerEnded} // the relay has said how
+	}
+	return nil
+}
+
+// howEnded gives a server whose output ended a moment to end itself.
+func howEnded(c *stdio.Child) string {
+	select {
+	case <-c.Done():
+		return c.State().String()
+	case <-time.After(time.Second):
+		return "it closed its output and goes on running"
+	}
+}
+
+// serverEnv is the environment that the client would have given the server itself: ours,
+// without what is meant for Sallyport.
+func serverEnv(env []string) []string {
+	kept := make([]string, 0, len(env))
+	for _, e := range env {
+		if !strings.HasPrefix(e, "SALLYPORT_") {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// runners start a program that one of their arguments names.
+var runners = map[string]bool{
+	"npx": true, "node": true, "bunx": true, "bun": true, "deno": true, "uvx": true, "uv": true,
+	"python": true, "python3": true, "pipx": true, "sh": true, "bash": true, "env": true,
+}
+
+// serverName derives a name from a command: npx -y @scope/server-x gives server-x.
+func serverName(command []string) string {
+	name := stem(command[0])
+	if !runners[name] {
+		return name
+	}
+	for _, a := range command[1:] {
+		if strings.HasPrefix(a, "-") || a == "run" || a == "tool" {
+			continue
+		}
+		if s := stem(a); s != "" {
+			return s
+		}
+		return name
+	}
+	return name
+}
+
+// nameless are the parts of a path that say nothing about which program it is.
+var nameless = map[string]bool{
+	"": true, ".": true, "..": true, "index": true, "main": true, "__main__": true, "cli": true, "server": true,
+	"dist": true, "build": true, "src": true, "lib": true, "bin": true, "out": true,
+}
+
+// stem is the last telling part of a path, without a version or an extension.
+func stem(path string) string {
+	parts := strings.Split(strings.ReplaceAll(path, `\`, "/"), "/")
+	for _, p := range slices.Backward(parts) {
+		if at := strings.LastIndexByte(p, '@'); at > 0 {
+			p = p[:at] // a package's version
+		}
+		for _, ext := range []string{".exe", ".cmd", ".js", ".mjs", ".cjs", ".ts", ".py", ".sh"} {
+			p = strings.TrimSuffix(p, ext)
+		}
+		if !nameless[p] {
+			return p
+		}
+	}
+	return ""
+}
+
+func newSessionID() string {
+	var b [8]byte
+	if _, err := io.ReadFull(rand.Reader, b[:]); err != nil {
+		panic(err) // crypto/rand does not fail
+	}
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sallyport-dev/sallyport"
+	"github.com/sallyport-dev/sallyport/audit"
+	"github.com/sallyport-dev/sallyport/confine"
+	"github.com/sallyport-dev/sallyport/confine/osresolve"
+	"github.com/sallyport-dev/sallyport/contract"
+	"github.com/sallyport-dev/sallyport/internal/config"
+	"github.com/sallyport-dev/sallyport/internal/gateway"
+	"github.com/sallyport-dev/sallyport/policy"
+)
+
+// wrapSetup is everything of a wrap that exists before the server is started.
+type wrapSetup struct {
+	relay gateway.Options
+	log   *audit.Log
+}
+
+func (s *wrapSetup) close() {
+	if s.log != nil {
+		s.log.Close()
+	}
+}
+
+// prepareWrap loads the configuration and opens the log. An error leaves nothing open.
+func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, error) {
+	own, err := ownFiles(f)
+	if err != nil {
+		return nil, err
+	}
+	contracts := contract.Options{Style: loadOptions().Contracts.Style, Deny: own.deny}
+	cfg, _, err := loadFiles(config.Options{Lookup: os.LookupEnv, Contracts: contracts}, own.config, f.contracts)
+	if err != nil {
+		return nil, err
+	}
+	pol, err := cfg.Policy(f.policy)
+	if err != nil {
+		return nil, err
+	}
+	auditPath := auditPath(f, cfg, own)
+	if auditPath != "" {
+		contracts.Deny = append(contracts.Deny, auditPath)
+	}
+	contracts.Packs = cfg.Packs
+	set, err := contract.NewSet(cfg.Contracts, contracts)
+	if err != nil {
+		return nil, err
+	}
+	roots, err := writeRoots(command, contracts, log)
+	if err != nil {
+		return nil, err
+	}
+	dryRun := f.dryRun || cfg.Mode == config.DryRun
+	engine, err := sallyport.New(sallyport.Options{
+		Policy: pol, Contracts: set, Flow: flowSettings(cfg.Flow), DryRun: dryRun,
+		WriteRoots: roots, Resolve: osresolve.Resolve,
+	})
+	if err != nil {
+		return nil, err
+	}
+	id := newSessionID()
+	session, err := engine.Session(sallyport.SessionOptions{Caller: "local", Doubt: id})
+	if err != nil {
+		return nil, err
+	}
+	s := &wrapSetup{relay: gateway.Options{
+		Session: session, Policy: pol, DryRun: dryRun, Caller: "local", SessionID: id, Upstream: f.name,
+		AuditContinue: cfg.Audit.ContinueOnFailed,
+	}}
+	if auditPath != "" {
+		if s.log, err = openLog(auditPath, cfg.Audit); err != nil {
+			return nil, err
+		}
+		s.relay.Audit = s.log
+	}
+	sayStart(log, f, cfg, pol, dryRun, auditPath)
+	return s, nil
+}
+
+// own names Sallyport's own files: no write prefix contains them.
+type own struct {
+	config   string // the configuration to read, "" for none
+	stateLog string // default log
+	deny     []string
+}
+
+func ownFiles(f wrapFlags) (own, error) {
+	var o own
+	stateLog, err := audit.DefaultPath()
+	if err != nil && f.audit == "" {
+		return o, err
+	}
+	if err == nil {
+		o.stateLog = stateLog
+		o.deny = append(o.deny, filepath.Dir(stateLog))
+	}
+	if dir, err := os.UserConfigDir(); err == nil && filepath.IsAbs(dir) {
+		o.deny = append(o.deny, filepath.Join(dir, "sallyport"))
+	}
+	if o.config = f.config; o.config == "" {
+		if o.config, err = defaultConfigFile(); err != nil {
+			return o, err
+		}
+	}
+	for _, p := range []string{o.config, f.contracts, f.audit} {
+		if p == "" {
+			continue
+		}
+		abs, err := filepath.Abs(p)
+		if err != nil {
+			return o, err
+		}
+		o.deny = append(o.deny, abs)
+	}
+	return o, nil
+}
+
+// auditPath is where the log is; "" for none.
+func auditPath(f wrapFlags, cfg *config.Config, o own) string {
+	switch {
+	case f.audit != "":
+		abs, err := filepath.Abs(f.audit)
+		if err != nil {
+			return f.audit
+		}
+		return abs
+	case cfg.Audit.Off:
+		return ""
+	case cfg.Audit.Path != "":
+		return cfg.Audit.Path
+	default:
+		return o.stateLog
+	}
+}
+
+func openLog(path string, a config.Audit) (*audit.Log, error) {
+	key := os.Getenv("SALLYPORT_AUDIT_KEY")
+	r := audit.Redaction{KeyPatterns: a.KeyPatterns, Selectors: a.Redact, MaxValue: a.MaxValue, DropArguments: a.DropArguments}
+	if key != "" {
+		r.Key = []byte(key)
+	}
+	return audit.Open(path, audit.Options{Redaction: r, NoChain: a.NoChain})
+}
+
+func flowSettings(f config.Flow) sallyport.FlowSettings {
+	s := sallyport.FlowSettings{AskUntrusted: f.Untrusted == policy.Ask}
+	switch f.Unknown {
+	case policy.Allow:
+		s.Unknown = sallyport.AllowUnknown
+	case policy.Deny:
+		s.Unknown = sallyport.DenyUnknown
+	default:
+		s.Unknown = sallyport.AskUnknown
+	}
+	return s
+}
+
+// writeRoots are the directories that the server's own command line names: the user
+// gave them to the server. The root and the home directory confine nothing.
+func writeRoots(command []string, opt contract.Options, log *slog.Logger) (*confine.Root, error) {
+	home, _ := os.UserHomeDir()
+	var dirs []string
+	for _, a := range command[1:] {
+		if _, value, ok := strings.Cut(a, "="); ok && strings.HasPrefix(a, "-") {
+			a = value
+		}
+		if !filepath.IsAbs(a) {
+			continue
+		}
+		a = filepath.Clean(a)
+		if info, err := os.Stat(a); err != nil || !info.IsDir() {
+			continue
+		}
+		if a == filepath.Clean(home) || filepath.Dir(a) == a {
+			log.Warn("this directory is too wide to confine writes to: name narrower ones, or set allowed_path_prefixes", "directory", a)
+			continue
+		}
+		dirs = append(dirs, a)
+	}
+	if len(dirs) == 0 {
+		return nil, nil
+	}
+	root, err := confine.NewRoot(opt.Style, dirs, "", opt.Deny)
+	if err != nil {
+		return nil, fmt.Errorf("the directories on the server's command line: %w", err)
+	}
+	log.Info("contracts without prefixes of their own write only here", "directories", strings.Join(dirs, ", "))
+	return root, nil
+}
+
+func sayStart(log *slog.Logger, f wrapFlags, cfg *config.Config, pol *policy.Policy, dryRun bool, auditPath string) {
+	if dryRun {
+		log.Warn("DRY-RUN: NOTHING IS ENFORCED, verdicts are only recorded")
+	}
+	if len(cfg.Policies) == 0 {
+		log.Info("no policy is configured: every tool, resource and prompt is allowed; packs, the fallback contracts and the flow check are what guards")
+	}
+	for _, n := range cfg.Notices() {
+		log.Warn(n)
+	}
+	for _, r := range pol.Rules() {
+		if !r.CoversUpstream(f.name) {
+			log.Warn("this rule does not cover the wrapped server", "rule", r.Name, "at", r.Source, "server", f.name)
+		}
+	}
+	if auditPath == "" {
+		auditPath = "none"
+	}
+	log.Info("wrapping", "server", f.name, "policy", pol.Name(), "configuration", cfg.File, "audit", auditPath)
+}
