@@ -37,6 +37,7 @@ func child(t testing.TB, what, path string, more ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), "AUDIT_TEST_CHILD="+what, "AUDIT_TEST_PATH="+path)
+	cmd.Env = append(cmd.Env, "GORACE=atexit_sleep_ms=0")
 	cmd.Env = append(cmd.Env, more...)
 	cmd.Stderr = os.Stderr
 	return cmd

@@ -85,7 +85,6 @@ func TestForeignTailIsSealedAndReported(t *testing.T) {
 		"no line feed":      {append(bytes.Clone(text), "hello"...), KindForeign, 3},
 		"blank line":        {append(bytes.Clone(text), '\n'), KindForeign, 3},
 		"too long":          {append(bytes.Clone(text), long+"\n"...), KindUnreadable, 3},
-		"too long, torn":    {append(bytes.Clone(text), long...), KindUnreadable, 3},
 		"last record":       {edited, KindEdited, 2},
 		"record, too large": {append(bytes.Clone(text), `{"seq":99999999999999999999,"time":1}`+"\n"...), KindTorn, 3},
 	} {
