@@ -3,6 +3,7 @@ package contract
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/sallyport-dev/sallyport/confine"
 	"github.com/sallyport-dev/sallyport/doc"
@@ -40,6 +41,46 @@ type ArgPattern struct {
 // that it sends nothing anywhere. For a user's entry, [Set.Bind] says so in a notice;
 // for a pack's it is what the pack's author checked.
 func (c *Contract) FlowOff() bool { return !c.Exfiltrating }
+
+// named lists the parameters that the contract speaks of.
+func (c *Contract) named() []string {
+	var out []string
+	for _, s := range slices.Concat(c.SinkParams, c.WriteParams) {
+		out = append(out, s.String())
+	}
+	for _, a := range c.ArgPatterns {
+		out = append(out, a.Param.String())
+	}
+	return out
+}
+
+// unlisted returns the parameters that the contract names and the tool's schema does
+// not have: a misspelt sink would never be looked at. A schema that lists nothing says
+// nothing.
+func (c *Contract) unlisted(t Tool) []string {
+	schema := readSchema(t.Definition.Get("inputSchema"))
+	if len(schema.params) == 0 || schema.truncated {
+		return nil
+	}
+	listed := map[string]bool{}
+	for _, p := range schema.params {
+		listed[p.selectorText()] = true
+	}
+	return slices.DeleteFunc(c.named(), func(name string) bool {
+		name = element.ReplaceAllString(name, "[*]")
+		for !listed[name] {
+			shorter, ok := strings.CutSuffix(name, "[*]")
+			if !ok {
+				return false
+			}
+			name = shorter
+		}
+		return true
+	})
+}
+
+// element is one element of a list in a selector.
+var element = regexp.MustCompile(`\[(-?[0-9]+|#[0-9]+)\]`)
 
 // widened returns c with other's sinks added, for when both may be right. It never
 // loosens: no destinations are trusted that were not before.

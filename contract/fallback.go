@@ -21,8 +21,7 @@ import (
 //
 // A tool whose verb is to send, share, publish or pay, and in which no such parameter
 // is found, is exfiltrating with every argument read as a destination, so that each
-// call of it is asked about. So is a tool that does more than read and whose schema is
-// too large to be read whole.
+// call of it is asked about. So is a tool whose schema is too large to be read whole.
 //
 // Annotations only make it stricter: readOnlyHint false or destructiveHint true means
 // that the tool does more than read, whatever its name; their opposites mean nothing.
@@ -32,7 +31,7 @@ func Fallback(t Tool) *Contract {
 	d := readTool(t)
 	sinks := d.sinks()
 	switch {
-	case d.schema.truncated && d.does != verbRead:
+	case d.schema.truncated:
 		c.Exfiltrating = true
 	case len(sinks) > 0:
 		for _, p := range sinks {

@@ -275,6 +275,9 @@ func TestFallbackOnHugeSchema(t *testing.T) {
 	if got := sinksOf(Fallback(definitionOf(t, "configure", b.String()))); got != "*" {
 		t.Errorf("got %.80s", got)
 	}
+	if got := sinksOf(Fallback(definitionOf(t, "get_x", b.String()))); got != "*" {
+		t.Errorf("a read: got %.80s", got)
+	}
 	// Branching references: the size is exponential, the time must not be.
 	var r strings.Builder
 	r.WriteString(`{"inputSchema":{"properties":{"x":{"$ref":"#/$defs/d0"}},"$defs":{`)

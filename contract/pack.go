@@ -129,25 +129,13 @@ func (pk *pack) entries(n *strictyaml.Node, problems *strictyaml.Problems) {
 				entry.params[sel.String()] = true
 			}
 		}
-		for _, named := range entry.named() {
+		for _, named := range c.named() {
 			if !entry.params[named] {
 				problems.Add(e.Value, "%s is not among params", named)
 			}
 		}
 		pk.tools[e.Name] = entry
 	}
-}
-
-// named lists the parameters that the contract speaks of.
-func (e *packEntry) named() []string {
-	var out []string
-	for _, s := range slices.Concat(e.contract.SinkParams, e.contract.WriteParams) {
-		out = append(out, s.String())
-	}
-	for _, a := range e.contract.ArgPatterns {
-		out = append(out, a.Param.String())
-	}
-	return out
 }
 
 // recognises reports that a list has all the tools the pack is for.
@@ -176,7 +164,7 @@ func (e *packEntry) contractFor(t Tool) (c *Contract, notice string) {
 		}
 	}
 	missing := 0
-	for _, named := range e.named() {
+	for _, named := range e.contract.named() {
 		if !listed[named] {
 			missing++
 		}

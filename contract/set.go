@@ -201,6 +201,11 @@ func (s *Set) compileAll(b *binding, n *notices) {
 		if s.isUsers(c) && c.FlowOff() {
 			n.add("tool %s: the entry at %s turns the flow check off", showName(t.Name), c.Source)
 		}
+		if s.isUsers(c) {
+			for _, name := range c.unlisted(t) {
+				n.add("tool %s: the entry at %s names the parameter %s, which the tool does not list", showName(t.Name), c.Source, showName(name))
+			}
+		}
 		if c.Source == "fallback" {
 			derived++
 			if c.Exfiltrating {

@@ -131,6 +131,24 @@ func TestNotices(t *testing.T) {
 	}
 }
 
+func TestMisspeltParameters(t *testing.T) {
+	s := newSet(t, `send:
+  exfiltrating: true
+  sink_params: [to, tto, "cc[0]", "cc[*]", "to.x"]
+  write_params: ["out[*].path"]
+  arg_patterns: {subjekt: x}
+`, Options{})
+	notices := s.Bind("u", tools(t, "send(to, cc:[string], subject)"))
+	for name, want := range map[string]bool{"tto": true, "out[*].path": true, "subjekt": true, "to.x": true, "to": false, "cc[0]": false, "cc[*]": false} {
+		if notice(notices, "'"+name+"'", "does not list") != want {
+			t.Errorf("%s: a notice is not %v: %q", name, want, notices)
+		}
+	}
+	if notices := s.Bind("u", []Tool{{Name: "send"}}); notice(notices, "does not list") {
+		t.Errorf("a tool without a schema: %q", notices)
+	}
+}
+
 // What a server lists can neither flood the log nor write into it.
 func TestNoticesAreBoundedAndEscaped(t *testing.T) {
 	var text strings.Builder
