@@ -41,7 +41,7 @@ func (q *query) account(l *Ledger) (id uint32, ok bool) {
 	if n == 0 || n > maxAccount {
 		return 0, false
 	}
-	if id, ok := l.facts.get(q.keys[factWord].sip(q.whole)); ok {
+	if id, ok := l.facts.get(q.scan.keys[factWord].sip(q.whole)); ok {
 		return id, true
 	}
 	// reach[i] holds the groups that end at i, and that a chain of seen pairs leads to.
@@ -59,7 +59,7 @@ func (q *query) account(l *Ledger) (id uint32, ok bool) {
 			if to-from < minGroup && to < n || to == n && from == 0 {
 				continue
 			}
-			word := q.keys[factWord].sip(q.whole[from:to])
+			word := q.scan.keys[factWord].sip(q.whole[from:to])
 			e, seen := l.facts.get(word)
 			switch {
 			case !seen:
@@ -67,7 +67,7 @@ func (q *query) account(l *Ledger) (id uint32, ok bool) {
 				reach[to] = append(reach[to], group{from, word, e})
 			default:
 				for _, g := range reach[from] {
-					if e, seen := l.facts.get(q.keys[factPair].pair(g.word, word)); seen {
+					if e, seen := l.facts.get(q.scan.keys[factPair].pair(g.word, word)); seen {
 						reach[to] = append(reach[to], group{from, word, max(e, g.id)})
 						break
 					}

@@ -42,11 +42,12 @@ func handle(s string) bool {
 // mailShaped tells addresses, and what some reader could take for one, from text with
 // a stray "@". Spaces round "@" are legal in mail (RFC 5322 section 4.4).
 func mailShaped(s string) bool {
+	one := strings.IndexByte(s, ' ') < 0
 	s = strings.ReplaceAll(s, " @", "@")
 	s = strings.ReplaceAll(s, "@ ", "@")
 	for f := range strings.FieldsSeq(s) {
 		if i := strings.IndexByte(f, '@'); i > 0 && i < len(f)-1 {
-			if !strings.Contains(s, " ") || strings.IndexByte(f[i:], '.') > 0 || strings.IndexByte(f[i:], '[') > 0 {
+			if one || strings.IndexByte(f[i:], '.') > 0 || strings.IndexByte(f[i:], '[') > 0 {
 				return true
 			}
 		}

@@ -21,7 +21,6 @@ type evasion struct {
 }
 
 var (
-	denied  = []Origin{Malformed, Untrusted}
 	refused = []Origin{Malformed}
 	tainted = []Origin{Untrusted}
 	asked   = []Origin{Unknown}

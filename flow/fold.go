@@ -2,6 +2,7 @@ package flow
 
 import (
 	"bytes"
+	"encoding/binary"
 	"unicode"
 	"unicode/utf8"
 
@@ -30,9 +31,10 @@ func Fold(s string) string {
 // it is (one space for each).
 func appendFold(dst []byte, s string) []byte {
 	for i := 0; i < len(s); {
-		if c := s[i]; c < utf8.RuneSelf {
-			dst = append(dst, lower[c])
-			i++
+		if s[i] < utf8.RuneSelf {
+			n := len(dst)
+			dst = appendLower(dst, s[i:])
+			i += len(dst) - n
 			continue
 		}
 		end := i + 1
@@ -41,6 +43,25 @@ func appendFold(dst []byte, s string) []byte {
 		}
 		dst = foldStretch(dst, s[i:end])
 		i = end
+	}
+	return dst
+}
+
+// appendLower appends the ASCII at the start of s in lower case, eight bytes at a time.
+func appendLower(dst []byte, s string) []byte {
+	const high, rep = 0x8080808080808080, 0x0101010101010101
+	for len(s) >= 8 {
+		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		if w&high != 0 {
+			break
+		}
+		upper := ((w + (128-'A')*rep) ^ (w + (127-'Z')*rep)) & high
+		dst = binary.LittleEndian.AppendUint64(dst, w|upper>>2)
+		s = s[8:]
+	}
+	for i := 0; i < len(s) && s[i] < utf8.RuneSelf; i++ {
+		dst = append(dst, lower[s[i]])
 	}
 	return dst
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // DefaultMaxFacts is the bound of [LedgerOptions.MaxFacts] when none is given. At that
-// many facts a ledger holds about 200 MB; a megabyte of prose makes some 50,000.
+// many facts a ledger holds some 200 MB. A megabyte of text makes 50,000 to 150,000.
 const DefaultMaxFacts = 8_000_000
 
 // Evidence is where a value was first seen.
@@ -41,9 +41,10 @@ type Output struct {
 // recorded. It keeps hashes (SipHash-2-4 under a session key), no text: see [Fold]
 // and the package documentation for what counts as seen.
 type Ledger struct {
-	keys [factKinds]sipKey
-	max  int
-	pool sync.Pool // *observer
+	keys      [factKinds]sipKey
+	max       int
+	observers sync.Pool // *observer
+	queries   sync.Pool // *query
 
 	mu      sync.RWMutex
 	facts   table
@@ -85,7 +86,8 @@ func NewLedger(o LedgerOptions) *Ledger {
 	for k := range l.keys {
 		l.keys[k] = sipKey{session.sip([]byte{foldVersion, byte(k), 0}), session.sip([]byte{foldVersion, byte(k), 1})}
 	}
-	l.pool.New = func() any { return newObserver(l) }
+	l.observers.New = func() any { return newObserver(l) }
+	l.queries.New = func() any { return newQuery(l) }
 	return l
 }
 
@@ -110,9 +112,9 @@ func (l *Ledger) Facts() int {
 // Observe records every string, number and member name of out. When it returns,
 // lookups see it.
 func (l *Ledger) Observe(out Output) {
-	o := l.pool.Get().(*observer)
+	o := l.observers.Get().(*observer)
 	o.observe(out)
-	l.pool.Put(o)
+	l.observers.Put(o)
 }
 
 // merge takes what an observer has collected so far.
@@ -128,7 +130,10 @@ func (l *Ledger) merge(o *observer) {
 
 func (l *Ledger) mergeSpan(o *observer, facts []uint64, place string) {
 	id, known := uint32(0), false
-	for _, h := range facts {
+	for i, h := range facts {
+		if i%touchAhead == 0 {
+			l.facts.touch(facts[i:min(len(facts), i+touchAhead)])
+		}
 		if l.facts.count >= l.max {
 			if _, ok := l.facts.get(h); !ok {
 				l.full = true

@@ -25,10 +25,9 @@ func (l *Ledger) Lookup(d Destination) Finding {
 	if d.Malformed != "" {
 		return Finding{Origin: Malformed}
 	}
-	o := l.pool.Get().(*observer)
-	defer l.pool.Put(o)
-	q := &o.query
-	q.reset(l, d)
+	q := l.queries.Get().(*query)
+	defer l.queries.Put(q)
+	q.reset(d)
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	if f, ok := l.lookupTyped(d); ok {
@@ -47,7 +46,7 @@ func (l *Ledger) Lookup(d Destination) Finding {
 
 // A query is the keys of one destination.
 type query struct {
-	scanner
+	scan  scanner
 	any   []uint64 // one of them seen is enough
 	words []uint64
 	pairs []uint64
@@ -56,10 +55,15 @@ type query struct {
 	short bool // too short for text: words do not count
 }
 
-func (q *query) reset(l *Ledger, d Destination) {
-	q.keys, q.sink = &l.keys, q
+func newQuery(l *Ledger) *query {
+	q := &query{}
+	q.scan.keys, q.scan.query = &l.keys, q
+	return q
+}
+
+func (q *query) reset(d Destination) {
 	q.any, q.words, q.pairs, q.part = q.any[:0], q.words[:0], q.pairs[:0], q.part[:0]
-	q.whole, q.short, q.inText = q.whole[:0], true, false
+	q.whole, q.short = q.whole[:0], true
 	switch p := &d.parts; d.Kind {
 	case Email:
 		q.mailbox(p)
@@ -84,8 +88,8 @@ func (q *query) fact(k kind, h uint64) {
 
 func (q *query) mailbox(p *parts) {
 	host := taintName(p.host)
-	q.address([]byte(Fold(p.local)), host)
-	q.emit(hostKey(host, ""))
+	q.scan.address([]byte(Fold(p.local)), host)
+	q.scan.emit(hostKey(host, ""))
 	n := len(q.any) - 1
 	q.part, q.any = append(q.part, q.any[n]), q.any[:n]
 	if tenantHosts[host] {
@@ -93,22 +97,22 @@ func (q *query) mailbox(p *parts) {
 	}
 	for relay := range strings.FieldsFuncSeq(p.local, func(r rune) bool { return r == '!' || r == '%' }) {
 		if strings.IndexByte(relay, '.') > 0 && len(relay) < len(p.local) {
-			q.emit(hostKey(taintName(strings.ToLower(relay)), "")) // a!b@c and b%a@c go by a
+			q.scan.emit(hostKey(taintName(strings.ToLower(relay)), "")) // a!b@c and b%a@c go by a
 		}
 	}
 }
 
 func (q *query) place(p *parts) {
 	host := taintName(p.host)
-	q.emit(hostKey(host, p.segment()))
+	q.scan.emit(hostKey(host, p.segment()))
 	if strings.IndexByte(host, '.') < 0 && !isIP(host) {
-		q.text(host) // an intranet name or bucket: a word in text
+		q.scan.text(host) // an intranet name or bucket: a word in text
 		q.short = false
 	}
 }
 
 func (q *query) plainText(s string) {
-	q.text(s)
+	q.scan.text(s)
 	fold := Fold(s)
 	account := accountLike(s)
 	q.short = utf8.RuneCountInString(fold) < MinText && !account
@@ -119,7 +123,7 @@ func (q *query) plainText(s string) {
 			}
 		}
 		if a, ok := numericIPv4(fold); ok {
-			q.emit(factHost, a.String())
+			q.scan.emit(factHost, a.String())
 		}
 	}
 }

@@ -150,7 +150,7 @@ func (s *scanner) address(local []byte, domain string) {
 	s.name = appendMailbox(s.name[:0], local)
 	s.name = append(s.name, '@')
 	s.name = append(s.name, domain...)
-	s.sink.fact(factAddress, s.keys[factAddress].sip(s.name))
+	s.fact(factAddress, s.keys[factAddress].sip(s.name))
 }
 
 // appendMailbox appends a folded local part without its tag and dots, which many

@@ -19,16 +19,12 @@ const (
 type observer struct {
 	scanner
 	ledger *Ledger
-	facts  []uint64
 	spans  []span
-	recent [8 << 10]uint64 // facts emitted lately, by their low bits
 
 	path     []hop
 	info     outputInfo
 	recorded bool   // the ledger knows info
 	output   uint32 // as this
-
-	query query // of a lookup: the same scratch serves both
 }
 
 // span says where the facts up to end stood.
@@ -54,9 +50,9 @@ const (
 )
 
 func newObserver(l *Ledger) *observer {
-	o := &observer{ledger: l, facts: make([]uint64, 0, mergeAt)}
-	o.keys = &l.keys
-	o.sink = o
+	o := &observer{ledger: l}
+	o.keys, o.filled = &l.keys, o.flush
+	o.facts, o.recent = make([]uint64, 0, mergeAt), new([recentFacts]uint64)
 	return o
 }
 
@@ -68,19 +64,6 @@ func (o *observer) observe(out Output) {
 	o.info = outputInfo{}
 	if cap(o.buf) > 4*window {
 		o.buf = nil
-	}
-}
-
-// fact collects one fact, unless it was just collected.
-func (o *observer) fact(_ kind, h uint64) {
-	slot := &o.recent[h%uint64(len(o.recent))]
-	if *slot == h {
-		return
-	}
-	*slot = h
-	o.facts = append(o.facts, h)
-	if len(o.facts) == cap(o.facts) {
-		o.flush()
 	}
 }
 

@@ -51,6 +51,9 @@ func ParsePattern(s string) (Pattern, error) {
 	case d.Kind == URL && strings.ContainsAny(t, "?#"):
 		return Pattern{}, errors.New("a URL is compared by scheme, host, port and path; leave query and fragment out")
 	}
+	if p.anyLabel {
+		d.parts.host = strings.TrimPrefix(d.parts.host, "x.")
+	}
 	if err := p.fits(d); err != nil {
 		return Pattern{}, err
 	}
@@ -58,18 +61,18 @@ func ParsePattern(s string) (Pattern, error) {
 	return p, nil
 }
 
-// stars takes the stars off an entry, and puts "x" where the parser needs something.
+// stars puts "x" in place of the stars of an entry, for the parser.
 func (p *Pattern) stars(t string) (string, error) {
 	if rest, ok := strings.CutPrefix(t, "*@"); ok {
 		p.anyLocal = true
 		if label, ok := strings.CutPrefix(rest, "*."); ok {
-			p.anyLabel, rest = true, label
+			p.anyLabel, rest = true, "x."+label
 		}
 		t = "x@" + rest
 	} else if rest, ok := strings.CutPrefix(t, "*."); ok {
-		p.anyLabel, t = true, rest
+		p.anyLabel, t = true, "x."+rest
 	} else if before, after, ok := strings.Cut(t, "://*."); ok {
-		p.anyLabel, t = true, before+"://"+after
+		p.anyLabel, t = true, before+"://x."+after
 	}
 	if strings.IndexByte(t, '*') >= 0 {
 		return "", errors.New(`"*" stands for a whole local part (*@example.com) or for the left labels of a host (*.example.com), and for nothing else`)

@@ -15,8 +15,12 @@ import (
 // output and "b c" in another make "a b c" seen, and what separates words does not
 // count.
 type scanner struct {
-	keys *[factKinds]sipKey
-	sink sink
+	keys  *[factKinds]sipKey
+	query *query // takes the facts of a lookup; nil when observing
+
+	facts  []uint64             // facts of an output, in order
+	recent *[recentFacts]uint64 // facts emitted lately, by their low bits
+	filled func()               // empties facts when it is full
 
 	buf    []byte // folded text
 	name   []byte // scratch for one key
@@ -25,8 +29,9 @@ type scanner struct {
 	v6     int    // no IPv6 address is tried before this offset
 }
 
-// sink takes facts. Observing and looking up have the same scanner and another sink.
-type sink interface{ fact(k kind, h uint64) }
+// recentFacts is how many facts are remembered, so that common words are not merged
+// again and again.
+const recentFacts = 8 << 10
 
 const (
 	window  = 64 << 10 // bytes folded and scanned at a time
@@ -198,18 +203,35 @@ func widthOf(r rune) int {
 	return wideSep
 }
 
+// fact takes one fact, unless it was just taken.
+func (s *scanner) fact(k kind, h uint64) {
+	if s.query != nil {
+		s.query.fact(k, h)
+		return
+	}
+	slot := &s.recent[h%recentFacts]
+	if *slot == h {
+		return
+	}
+	*slot = h
+	s.facts = append(s.facts, h)
+	if len(s.facts) == cap(s.facts) {
+		s.filled()
+	}
+}
+
 func (s *scanner) word(w []byte) {
 	h := s.keys[factWord].sip(w)
-	s.sink.fact(factWord, h)
+	s.fact(factWord, h)
 	if s.inText {
-		s.sink.fact(factPair, s.keys[factPair].pair(s.prev, h))
+		s.fact(factPair, s.keys[factPair].pair(s.prev, h))
 	}
 	s.prev, s.inText = h, true
 }
 
 func (s *scanner) emit(k kind, text string) {
 	s.name = append(s.name[:0], text...)
-	s.sink.fact(k, s.keys[k].sip(s.name))
+	s.fact(k, s.keys[k].sip(s.name))
 }
 
 // dotted emits b[start:end] as a host if it can be one. The path that follows is

@@ -11,6 +11,9 @@ type sipKey struct{ k0, k1 uint64 }
 
 // sip is SipHash-2-4 (Aumasson and Bernstein) with a 64-bit result.
 func (k sipKey) sip(p []byte) uint64 {
+	if len(p) < 8 {
+		return k.short(p)
+	}
 	v0 := k.k0 ^ 0x736f6d6570736575
 	v1 := k.k1 ^ 0x646f72616e646f6d
 	v2 := k.k0 ^ 0x6c7967656e657261
@@ -32,37 +35,34 @@ func (k sipKey) sip(p []byte) uint64 {
 	return sipFinish(v0, v1, v2, v3)
 }
 
-// pair is sip over the sixteen bytes of a and b, little endian.
-func (k sipKey) pair(a, b uint64) uint64 {
+// short is sip for at most seven bytes.
+func (k sipKey) short(p []byte) uint64 {
+	m := uint64(len(p))<<56 | tail(p)
 	v0 := k.k0 ^ 0x736f6d6570736575
 	v1 := k.k1 ^ 0x646f72616e646f6d
 	v2 := k.k0 ^ 0x6c7967656e657261
-	v3 := k.k1 ^ 0x7465646279746573
-	const last = uint64(16) << 56
-	for _, m := range [...]uint64{a, b, last} {
-		v3 ^= m
-		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
-		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
-		v0 ^= m
-	}
-	return sipFinish(v0, v1, v2, v3)
+	v3 := k.k1 ^ 0x7465646279746573 ^ m
+	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+	return sipFinish(v0^m, v1, v2, v3)
 }
 
-// tail packs up to seven bytes, little endian.
+// pair joins the hashes of two words, in order. Both are secret to whoever wrote the
+// words, so that a multiplication is enough to mix them.
+func (k sipKey) pair(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a^k.k0, b^k.k1)
+	return hi ^ lo
+}
+
+// tail packs up to seven bytes, little endian. Where the memory behind p allows, it
+// reads eight and drops what is too much.
 func tail(p []byte) uint64 {
-	switch len(p) {
-	case 0:
-		return 0
-	case 1:
-		return uint64(p[0])
-	case 2:
-		return uint64(p[0]) | uint64(p[1])<<8
-	case 3:
-		return uint64(p[0]) | uint64(p[1])<<8 | uint64(p[2])<<16
+	if cap(p) >= 8 {
+		return binary.LittleEndian.Uint64(p[:8]) & (1<<(8*uint(len(p))) - 1)
 	}
-	m := uint64(binary.LittleEndian.Uint32(p))
-	for i := 4; i < len(p); i++ {
-		m |= uint64(p[i]) << (8 * i)
+	var m uint64
+	for i, c := range p {
+		m |= uint64(c) << (8 * i)
 	}
 	return m
 }
@@ -83,8 +83,9 @@ func sipRound(v0, v1, v2, v3 uint64) (uint64, uint64, uint64, uint64) {
 
 func sipFinish(v0, v1, v2, v3 uint64) uint64 {
 	v2 ^= 0xff
-	for range 4 {
-		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
-	}
+	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
 	return v0 ^ v1 ^ v2 ^ v3
 }

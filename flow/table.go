@@ -6,6 +6,7 @@ package flow
 type table struct {
 	shards [256]shard
 	count  int
+	sum    uint64 // keeps touch from being optimised away
 }
 
 type shard struct {
@@ -32,6 +33,22 @@ func (t *table) get(h uint64) (uint32, bool) {
 			return 0, false
 		}
 	}
+}
+
+// touchAhead is how many slots are read ahead: far memory then answers for all of them
+// at once.
+const touchAhead = 32
+
+// touch reads the slots of facts that are about to be merged.
+func (t *table) touch(facts []uint64) {
+	var sum uint64
+	for _, h := range facts {
+		if s := &t.shards[h>>56]; len(s.facts) > 0 {
+			i := h & uint64(len(s.facts)-1)
+			sum += s.facts[i] + uint64(s.evidence[i])
+		}
+	}
+	t.sum = sum
 }
 
 // slot returns where the fact is or belongs; found is false if it is not there yet,

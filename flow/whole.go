@@ -30,7 +30,9 @@ func wholly(s string) []Destination {
 	d := parseOne(s)
 	switch d.Kind {
 	case URL:
-		return withHidden(d)
+		if _, usable := netSchemes[scheme]; usable || scheme == "" || hostWithPath(strings.TrimLeft(rest, "/")+"/") {
+			return withHidden(d)
+		}
 	case Host:
 		if h := d.parts.host; isIP(h) || d.parts.port != "" || h == "localhost" || knownTop(h) && !fileName(h) {
 			return []Destination{d}
