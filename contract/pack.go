@@ -4,7 +4,6 @@ import (
 	"embed"
 	"fmt"
 	"path"
-	"slices"
 	"sync"
 
 	"github.com/sallyport-dev/sallyport/internal/strictyaml"
