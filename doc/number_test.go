@@ -223,3 +223,20 @@ func hugeExponent(s string) bool {
 	i := strings.IndexAny(s, "eE")
 	return i >= 0 && len(strings.TrimLeft(s[i+1:], "+-0")) > 3
 }
+
+// B019: numbers that a float64 would change are kept, and compared exactly.
+func TestB019NumbersAreExact(t *testing.T) {
+	text := `{"id":9223372036854775807,"n":9007199254740993,"d":1.10,"e":1E400,"z":-0}`
+	v := mustParse(t, text)
+	if got := string(v.AppendJSON(nil)); got != text {
+		t.Errorf("came back as %s", got)
+	}
+	for name, other := range map[string]string{"id": "9223372036854775808", "n": "9007199254740992", "d": "1.1000000000000000001", "e": "1e401"} {
+		if Equal(v.Get(name), number(t, other)) {
+			t.Errorf("%s equals %s", name, other)
+		}
+	}
+	if !Equal(v.Get("z"), number(t, "0")) || !Equal(v.Get("d"), number(t, "1.1")) {
+		t.Error("two spellings of one number differ")
+	}
+}
