@@ -255,6 +255,9 @@ func (r *Relay) dropped(c *call) {
 	r.releaseWrite(c)
 }
 
+// cannotAsk ends an ask: there is no channel to a human yet.
+const cannotAsk = ". This version cannot ask: if it is right, the user can allow it in the configuration (trusted_destinations, or the rule)"
+
 // refuse answers a call that the engine refused, in the form that its method has for it.
 func (r *Relay) refuse(c *call) {
 	defer r.releaseWrite(c)
@@ -263,6 +266,9 @@ func (r *Relay) refuse(c *call) {
 		return
 	}
 	text := "[sallyport blocked] " + c.decision.Reason
+	if c.decision.Verdict == sallyport.Ask {
+		text += cannotAsk
+	}
 	data, err := c.decision.MarshalJSON()
 	if err != nil {
 		data = nil
