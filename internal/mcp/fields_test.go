@@ -62,7 +62,7 @@ func FuzzFields(f *testing.F) {
 			t.Fatalf("%d fields", len(got))
 		}
 		member(object, name)
-		tooDeep(object)
+		oversized(object)
 		StripReserved(Message{Raw: object})
 	})
 }

@@ -27,6 +27,10 @@ func (k Kind) String() string {
 // Deeper is refused.
 const MaxDepth = 500
 
+// MaxNames is how many members one object in a frame may have. More are refused: finding
+// duplicates among them takes memory, some 200 bytes for each.
+const MaxNames = 1 << 18
+
 // Error codes of JSON-RPC 2.0, section 5.1, and of this program.
 const (
 	CodeParse          = -32700

@@ -49,8 +49,9 @@ func judge(raw []byte) (code int, reason string) {
 		return CodeInvalidRequest, "a batch is not accepted here"
 	case bytes.HasPrefix(raw, []byte("\xef\xbb\xbf")):
 		return CodeParse, "not JSON: it starts with a byte order mark"
-	case tooDeep(raw):
-		return CodeInvalidRequest, fmt.Sprintf("nested deeper than %d", MaxDepth)
+	}
+	if reason := oversized(raw); reason != "" {
+		return CodeInvalidRequest, reason
 	}
 	if err := validate(raw); err != nil {
 		return explain(raw, err)

@@ -140,6 +140,19 @@ func TestParseDepth(t *testing.T) {
 	parsed(t, `{"jsonrpc":"2.0","id":1,"result":[`+strings.Repeat("[],", 2000)+`"`+strings.Repeat(`[{\"`, 2000)+`"]}`)
 }
 
+func TestParseManyMembers(t *testing.T) {
+	object := func(n int) string { return "{" + numbered(n, "%d") + "}" }
+	frame := `{"jsonrpc":"2.0","id":1,"result":%}`
+	parsed(t, strings.Replace(frame, "%", object(MaxNames), 1))
+	err := refused(t, strings.Replace(frame, "%", object(MaxNames+1), 1))
+	if err.Code != CodeInvalidRequest || err.ID.Raw() != "1" || !strings.Contains(err.Reason, "262144 members") {
+		t.Errorf("one member too many: %+v", err)
+	}
+	// Many members of many objects are not many of one, nor are colons in strings.
+	half := object(MaxNames/2 + 1)
+	parsed(t, strings.Replace(frame, "%", "["+half+","+half+`,"`+strings.Repeat(":", MaxNames)+`"]`, 1))
+}
+
 func TestB005SeparatorsInStrings(t *testing.T) {
 	text := "a\u2028b\u2029c\u0085d"
 	frame := `{"jsonrpc":"2.0","id":1,"result":{"t":"` + text + `"}}`

@@ -1,6 +1,9 @@
 package mcp
 
-import "bytes"
+import (
+	"bytes"
+	"fmt"
+)
 
 // The functions in this file move over JSON that was already found to be valid. On
 // anything else they return -1, or an end that is wrong, but never run past the end of
@@ -92,28 +95,36 @@ func skipNested(b []byte, i int) int {
 	return -1
 }
 
-// tooDeep reports whether brackets nest deeper than MaxDepth. It works on any bytes.
-func tooDeep(b []byte) bool {
-	if bytes.Count(b, []byte{'{'})+bytes.Count(b, []byte{'['}) <= MaxDepth {
-		return false
+// oversized says which bound the brackets and names of b break, "" if none. It works on
+// any bytes.
+func oversized(b []byte) string {
+	// Most frames do not even have as many of these bytes.
+	if bytes.Count(b, []byte{'{'})+bytes.Count(b, []byte{'['}) <= MaxDepth && bytes.Count(b, []byte{':'}) <= MaxNames {
+		return ""
 	}
+	var names [MaxDepth + 1]int // of each object that is open
 	depth := 0
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
 		case '"':
 			if i = skipString(b, i); i < 0 {
-				return false
+				return ""
 			}
 			i--
 		case '{', '[':
 			if depth++; depth > MaxDepth {
-				return true
+				return fmt.Sprintf("nested deeper than %d", MaxDepth)
 			}
+			names[depth] = 0
 		case '}', ']':
-			depth--
+			depth = max(depth-1, 0)
+		case ':':
+			if names[depth]++; names[depth] > MaxNames {
+				return fmt.Sprintf("an object with more than %d members", MaxNames)
+			}
 		}
 	}
-	return false
+	return ""
 }
 
 // walk calls visit for each member of the object that opens at b[i], with the raw name

@@ -364,6 +364,10 @@ func TestStartErrors(t *testing.T) {
 		}
 		return file
 	}
+	notGuard, err := exec.LookPath("true")
+	if err != nil {
+		t.Fatal(err)
+	}
 	write("plain", "#!/bin/sh\n", 0o600)
 	orphan := write("orphan", "#!/no/such/interpreter\n", 0o700)
 	for _, tt := range []struct {
@@ -380,7 +384,7 @@ func TestStartErrors(t *testing.T) {
 		{Command{Path: "/bin/sh", Dir: filepath.Join(dir, "none")}, []string{"working directory", "none'", "no such file"}},
 		{Command{Path: "/bin/sh", Dir: orphan}, []string{"working directory", "not a directory"}},
 		{Command{Path: "/bin/sh", Guard: []string{"/no/guard"}}, []string{"'/bin/sh'", "guard", "no such file"}},
-		{Command{Path: "/bin/sh", Guard: []string{"/bin/true"}}, []string{"'/bin/sh'", "guard", "does not start"}},
+		{Command{Path: "/bin/sh", Guard: []string{notGuard}}, []string{"'/bin/sh'", "guard", "does not start"}},
 	} {
 		child, err := Start(tt.c)
 		if err == nil {
