@@ -146,7 +146,11 @@ func openLog(path string, a config.Audit) (*audit.Log, error) {
 	if key != "" {
 		r.Key = []byte(key)
 	}
-	return audit.Open(path, audit.Options{Redaction: r, NoChain: a.NoChain})
+	log, err := audit.Open(path, audit.Options{Redaction: r, NoChain: a.NoChain})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return log, nil
 }
 
 func flowSettings(f config.Flow) sallyport.FlowSettings {
