@@ -142,6 +142,20 @@ func TestCheckBase(t *testing.T) {
 	}
 }
 
+// Only a path that was read and lies outside is ErrOutside: a message may then say what
+// is inside.
+func TestErrOutside(t *testing.T) {
+	r := root(t, POSIX, []string{"/srv/share", "/data/"}, "", "/srv/share/own")
+	if got := strings.Join(r.Prefixes(), " "); got != "/srv/share /data" {
+		t.Errorf("prefixes %q", got)
+	}
+	for path, outside := range map[string]bool{"/etc/passwd": true, "/srv": true, "~/x": false, "x": false, "/srv/share/own": false} {
+		if _, err := r.Check(path, nil); err == nil || errors.Is(err, ErrOutside) != outside {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
 func TestB086LinkInsideLeadsOut(t *testing.T) {
 	r := root(t, POSIX, []string{"/srv"}, "")
 	fs := links(map[string]string{"/srv/leak": "/etc", "/srv/ok": "/srv/real"})

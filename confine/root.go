@@ -112,9 +112,7 @@ func (r *Root) Check(path string, resolve Resolver) (resolved string, err error)
 // outside every prefix.
 var ErrOutside = errors.New("it is outside the allowed directories")
 
-var (
-	errOwn = errors.New("it is, or holds, one of Sallyport's own files")
-)
+var errOwn = errors.New("it is, or holds, one of Sallyport's own files")
 
 func (r *Root) check(path string, resolve Resolver) (string, error) {
 	sp, err := r.style.parse(path)
