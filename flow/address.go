@@ -89,7 +89,8 @@ func mailbox(s string) (p parts, why string) {
 		return p, why
 	}
 	host := domain
-	if inner, ok := strings.CutPrefix(domain, "["); ok {
+	inner, literal := strings.CutPrefix(domain, "[")
+	if literal {
 		inner = strings.TrimSuffix(inner, "]")
 		if len(inner) > 5 && strings.EqualFold(inner[:5], "ipv6:") {
 			inner = inner[5:]
@@ -102,6 +103,9 @@ func mailbox(s string) (p parts, why string) {
 	h, why := canonicalHost(host)
 	if why != "" {
 		return p, why
+	}
+	if isIP(h) && !literal {
+		return p, "a mail domain that is a number"
 	}
 	p = parts{read: true, local: lowerASCII(local), host: h}
 	p.odd = strings.HasPrefix(s, `"`) || strings.ContainsAny(local, "%!")

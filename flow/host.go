@@ -79,13 +79,14 @@ func asciiHost(s string) (string, bool) {
 	return h, err == nil
 }
 
-// validName checks labels; underscores are let through because real names have them.
+// validName checks labels. Underscores are let through inside, because real names have
+// them, and not at the ends, where in prose they are markup.
 func validName(h string) bool {
 	if h == "" || len(h) > maxHost {
 		return false
 	}
 	for label := range strings.SplitSeq(h, ".") {
-		if label == "" || len(label) > maxLabel || label[0] == '-' || label[len(label)-1] == '-' {
+		if label == "" || len(label) > maxLabel || !alnum(label[0]) || !alnum(label[len(label)-1]) {
 			return false
 		}
 		for i := range len(label) {
@@ -118,7 +119,7 @@ func isIP(h string) bool {
 	return err == nil
 }
 
-// hostKind says which key stands for a host when looking for taint, and the key.
+// hostKey says which key stands for a host when looking for taint, and the key.
 func hostKey(h, segment string) (kind, string) {
 	if tenantHosts[h] {
 		if segment == "" {
@@ -245,9 +246,11 @@ func ipv4Number(s string) (uint64, bool) {
 }
 
 // looksNumeric reports a bare token that is taken for an address without a scheme
-// before it: four parts, or hexadecimal. Others are versions and amounts.
+// before it: four parts, or several with a hexadecimal one. Others are versions,
+// amounts and numbers.
 func looksNumeric(h string) bool {
-	return endsInNumber(h) && (strings.Count(h, ".") == 3 || strings.Contains(h, "0x"))
+	dots := strings.Count(h, ".")
+	return endsInNumber(h) && (dots == 3 || dots > 0 && strings.Contains(h, "0x"))
 }
 
 func plainASCII(s string) bool {

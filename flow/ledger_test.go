@@ -79,6 +79,8 @@ func TestWholeTokens(t *testing.T) {
 		{"http://3405803783/", "203.0.113.7", Untrusted},
 		{"http://0xcb.0.0161.07/", "http://203.0.113.7/", Untrusted},
 		{"host 203.0.113.7:80", "http://203.0.113.7/", Untrusted},
+		{"host 203.0.113.7", "3405803783", Untrusted},
+		{"host 203.0.113.7", "0xCB007107", Untrusted},
 		{"host 203.0.113.77", "http://203.0.113.7/", Unknown},
 		{"ssh to 2001:DB8:0:0:0:0:0:7.", "http://[2001:db8::7]/", Untrusted},
 		{"at 12:30:45", "http://[2001:db8::7]/", Unknown},

@@ -122,9 +122,9 @@ func (q *query) plainText(s string) {
 				q.whole = append(q.whole, fold[i])
 			}
 		}
-		if a, ok := numericIPv4(fold); ok {
-			q.scan.emit(factHost, a.String())
-		}
+	}
+	if a, ok := numericIPv4(fold); ok {
+		q.scan.emit(factHost, a.String()) // 3405803783 is an address to some
 	}
 }
 

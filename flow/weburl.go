@@ -95,6 +95,9 @@ func readURL(raw, scheme, full string) Destination {
 		return malformed(raw, URL, why)
 	}
 	p := parts{read: true, host: h, scheme: scheme, port: u.Port(), path: u.Pathname()}
+	if scheme == "" && !fullHost(full) {
+		return malformed(raw, URL, "neither a scheme nor a full host name")
+	}
 	if p.path == "" {
 		p.path = "/"
 	}
@@ -126,6 +129,17 @@ func badURL(s string) string {
 		return "not two slashes before the host"
 	}
 	return ""
+}
+
+// fullHost reports that the host of a URL would be taken for one without the scheme.
+func fullHost(s string) bool {
+	_, rest := cutScheme(s)
+	h := strings.TrimLeft(rest, "/")
+	if i := strings.IndexAny(h, "/?#"); i >= 0 {
+		h = h[:i]
+	}
+	h, _ = cutPort(h)
+	return hostShaped(h)
 }
 
 // cutScheme splits "scheme:rest"; scheme is in lower case, "" if there is none.
