@@ -3,7 +3,6 @@
 package stdio
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -244,83 +243,6 @@ func TestSurvivorsDieWhenTheChildEndsByItself(t *testing.T) {
 	}
 }
 
-func TestB010TreeDiesWithAKilledGateway(t *testing.T) {
-	for name, tree := range map[string]string{
-		"plain":             `sleep 600 & echo up; sleep 600; true`,
-		"ignores SIGTERM":   `trap '' TERM; sh -c 'trap "" TERM; sleep 600; sleep 600' & echo up; while :; do sleep 600; done`,
-		"signals its group": `trap '' TERM INT HUP QUIT USR1; for s in TERM INT HUP QUIT USR1; do kill -$s 0; done; echo up; while :; do sleep 600; done`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			life := newLifeline(t)
-			self := asRole(t, "gateway")
-			gateway := exec.Command(self.Path)
-			gateway.Env = append(self.Env, "SCRIPT=PATH=/usr/bin:/bin; "+life.hold()+tree)
-			gateway.Stderr = os.Stderr
-			out, err := gateway.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := gateway.Start(); err != nil {
-				t.Fatal(err)
-			}
-			if line, err := bufio.NewReader(out).ReadString('\n'); line != "up\n" {
-				t.Fatalf("%q, %v", line, err)
-			}
-			if err := gateway.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			gateway.Wait()
-			killed := time.Now()
-			await(t, "the tree is gone", life.extinct)
-			if took := time.Since(killed); took > 5*time.Second {
-				t.Errorf("it took %s", took)
-			}
-		})
-	}
-}
-
-func TestB011StderrIsDrained(t *testing.T) {
-	var mu sync.Mutex
-	var lines []string
-	c := asRole(t, "noisy")
-	c.Stderr = func(line string) {
-		mu.Lock()
-		defer mu.Unlock()
-		lines = append(lines, line)
-	}
-	child := start(t, c)
-	if got := readLine(t, child.Out); got != `{"answer":1}` {
-		t.Errorf("%q", got)
-	}
-	child.Stop(context.Background())
-	mu.Lock()
-	defer mu.Unlock()
-	if len(lines) < 3 || lines[0] != "first" {
-		t.Fatalf("%d lines, %.40q", len(lines), lines)
-	}
-	for _, line := range lines {
-		if len(line) > maxLine {
-			t.Errorf("a line of %d bytes", len(line))
-		}
-	}
-}
-
-func TestB011ReceiverThatHangs(t *testing.T) {
-	release := make(chan struct{})
-	c := asRole(t, "noisy")
-	c.Grace = 300 * time.Millisecond
-	c.Stderr = func(string) { <-release }
-	child := start(t, c)
-	if got := readLine(t, child.Out); got != `{"answer":1}` {
-		t.Errorf("%q", got)
-	}
-	if state := child.Stop(context.Background()); !state.Success() {
-		t.Errorf("%v", state)
-	}
-	close(release)
-	await(t, "the lines are delivered", child.stderr.delivered)
-}
-
 func TestB014ClosedStdoutIsSeenAtOnce(t *testing.T) {
 	child := start(t, script(`read request; exec >&-; exec sleep 600`))
 	if err := NewWriter(child.In).Write([]byte("{}")); err != nil {
@@ -331,72 +253,6 @@ func TestB014ClosedStdoutIsSeenAtOnce(t *testing.T) {
 	}
 	if child.State() != nil {
 		t.Error("the child ended; the test shows nothing")
-	}
-}
-
-func TestB016CommandNotFound(t *testing.T) {
-	dir := t.TempDir()
-	tool := filepath.Join(dir, "npx-of-test")
-	if err := os.WriteFile(tool, []byte("#!/bin/sh\necho found $0\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	c := Command{Path: "npx-of-test", Env: []string{"PATH=/wrong", "PATH=/usr/bin:/bin"}}
-	_, err := Start(c)
-	if err == nil || !strings.Contains(err.Error(), "'npx-of-test'") || !strings.Contains(err.Error(), "'/usr/bin:/bin'") {
-		t.Errorf("%v", err)
-	}
-	c.Env = nil
-	if _, err := Start(c); err == nil || !strings.Contains(err.Error(), "no PATH") {
-		t.Errorf("%v", err)
-	}
-	c.Env = []string{"PATH=/usr/bin:" + dir}
-	if got := readLine(t, start(t, c).Out); got != "found "+tool {
-		t.Errorf("%q", got)
-	}
-}
-
-func TestStartErrors(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string, mode os.FileMode) string {
-		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
-		return file
-	}
-	notGuard, err := exec.LookPath("true")
-	if err != nil {
-		t.Fatal(err)
-	}
-	write("plain", "#!/bin/sh\n", 0o600)
-	orphan := write("orphan", "#!/no/such/interpreter\n", 0o700)
-	for _, tt := range []struct {
-		c    Command
-		want []string
-	}{
-		{Command{}, []string{"without a name"}},
-		{Command{Path: "./nothing", Dir: dir}, []string{"'./nothing'", "no such file"}},
-		{Command{Path: "/nowhere/x\x1b[2J"}, []string{`'/nowhere/x\u{001b}[2J'`, "no such file"}},
-		{Command{Path: orphan}, []string{"orphan'", "interpreter"}},
-		{Command{Path: "./plain", Dir: dir}, []string{"'./plain'", "permission denied"}},
-		{Command{Path: "plain", Env: []string{"PATH=" + dir}}, []string{"cannot find"}},
-		{Command{Path: "orphan", Env: []string{"PATH=.:"}, Dir: dir}, []string{"cannot find"}},
-		{Command{Path: "/bin/sh", Dir: filepath.Join(dir, "none")}, []string{"working directory", "none'", "no such file"}},
-		{Command{Path: "/bin/sh", Dir: orphan}, []string{"working directory", "not a directory"}},
-		{Command{Path: "/bin/sh", Guard: []string{"/no/guard"}}, []string{"'/bin/sh'", "guard", "no such file"}},
-		{Command{Path: "/bin/sh", Guard: []string{notGuard}}, []string{"'/bin/sh'", "guard", "does not start"}},
-	} {
-		child, err := Start(tt.c)
-		if err == nil {
-			t.Errorf("%+v started", tt.c)
-			child.Stop(context.Background())
-			continue
-		}
-		for _, want := range tt.want {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%+v: %q has no %q", tt.c, err, want)
-			}
-		}
 	}
 }
 
@@ -520,20 +376,6 @@ func TestEscapedProcessHoldsNothingUp(t *testing.T) {
 	}
 }
 
-func TestChildDiesWithItsGuard(t *testing.T) {
-	var log strings.Builder
-	c := script(`sleep 600 & echo up; exec sleep 600`)
-	c.Log = slog.New(slog.NewTextHandler(&log, nil))
-	child := start(t, c)
-	readLine(t, child.Out)
-	syscall.Kill(child.group.guard.Process.Pid, syscall.SIGKILL)
-	await(t, "the child ended", child.Done())
-	child.Stop(context.Background())
-	if got := log.String(); !strings.Contains(got, "guard process is gone") {
-		t.Errorf("log: %q", got)
-	}
-}
-
 func TestStopLogsNothingUnexpected(t *testing.T) {
 	var log strings.Builder
 	c := script(`echo up; cat`)
@@ -544,30 +386,6 @@ func TestStopLogsNothingUnexpected(t *testing.T) {
 	child.Stop(context.Background())
 	if log.Len() != 0 {
 		t.Errorf("log: %q", log.String())
-	}
-}
-
-// What a person starts by hand is no guard, and must not kill anything.
-func TestGuardByHand(t *testing.T) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	w.Close()
-	own := &syscall.SysProcAttr{Setpgid: true}
-	for name, cmd := range map[string]*exec.Cmd{
-		"no pipes":        {Args: []string{"sallyport", "__guard", "10"}, SysProcAttr: own},
-		"no arguments":    {Args: []string{"sallyport", "__guard"}, SysProcAttr: own, ExtraFiles: []*os.File{r, r}},
-		"bad argument":    {Args: []string{"sallyport", "__guard", "x"}, SysProcAttr: own, ExtraFiles: []*os.File{r, r}},
-		"group of others": {Args: []string{"sallyport", "__guard", "10"}, ExtraFiles: []*os.File{r, r}},
-		"one pipe":        {Args: []string{"sallyport", "__guard", "10"}, SysProcAttr: own, ExtraFiles: []*os.File{r}},
-	} {
-		cmd.Path = asRole(t, "").Path
-		cmd.Env = []string{noSleep}
-		if err := cmd.Run(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 2 {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }
 
