@@ -53,8 +53,10 @@ func (r *Report) Conclusion() string {
 	switch {
 	case r.Records == 0 && n == 0:
 		return "There are no records. A log that was emptied looks the same."
+	case r.Unchained == r.Records && r.Records > 0:
+		return fmt.Sprintf("%s. Without a chain, only missing numbers can be seen: of the rest nothing is known.", counted(n, "problem"))
 	case n > 0:
-		return fmt.Sprintf("%s. Records between the places named are as they were written, unless the chain was rebuilt from some record on; "+
+		return fmt.Sprintf("%s. Chained records between the places named are as they were written, unless the chain was rebuilt from some record on; "+
 			"that, and records cut off the end, cannot be seen without an older hash kept elsewhere.", counted(n, "problem"))
 	default:
 		return "Every record is as it was written, and none is missing before the last one. Records cut off the end, or a chain " +
