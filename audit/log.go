@@ -34,13 +34,14 @@ type Log struct {
 	noChain bool
 	red     *redactor
 
-	mu     sync.Mutex // held for a whole append: the file's lock is per open file
-	closed bool
-	f      *os.File // nil after the file was lost
-	id     fileID
-	sums   *summer
-	tails  tailReader
-	write  func(f *os.File, line []byte) (int, error) // replaced in tests
+	mu       sync.Mutex // held for a whole append: the file's lock is per open file
+	closed   bool
+	f        *os.File // nil after the file was lost
+	id       fileID
+	sums     *summer
+	tails    tailReader
+	write    func(f *os.File, line []byte) (int, error) // replaced in tests
+	truncate func(f *os.File, size int64) error
 
 	// What the file holds, as far as known is true.
 	known bool
@@ -81,7 +82,7 @@ func dirOf(path string) string { return filepath.Dir(path) }
 func Open(path string, opt Options) (*Log, error) {
 	l := &Log{
 		path: path, noChain: opt.NoChain, red: newRedactor(opt.Redaction),
-		sums: newSummer(), write: (*os.File).Write,
+		sums: newSummer(), write: (*os.File).Write, truncate: (*os.File).Truncate,
 	}
 	l.tails.sums = l.sums
 	l.mu.Lock()
@@ -95,7 +96,9 @@ func Open(path string, opt Options) (*Log, error) {
 
 // Append writes one record whole and returns its sequence number (from 1 in each file).
 // When it returns an error nothing of the record counts as written, and the next Append
-// tries again. It does not wait until the record is on the disk.
+// tries again. (One case is left: where the system neither writes the last byte of a
+// record nor lets the rest be taken back, the record counts.) It does not wait until the
+// record is on the disk.
 func (l *Log) Append(r Record) (seq uint64, err error) {
 	if err := r.check(); err != nil {
 		return 0, err
@@ -187,8 +190,8 @@ func (l *Log) sync() error {
 		return fmt.Errorf("%w: %s is %s", ErrGone, l.path, where)
 	}
 	if l.undoEnd != 0 {
-		if size, err = l.takeBack(size); err != nil {
-			return err
+		if size, err = l.takeBack(size); err != nil { // where that cannot be, it is sealed
+			l.undoEnd, l.known = 0, false
 		}
 	}
 	if l.known && size < l.size {
@@ -315,7 +318,7 @@ func (l *Log) takeBack(size int64) (int64, error) {
 		l.undoEnd = 0 // another process has sealed it
 		return size, nil
 	}
-	if err := l.f.Truncate(l.undo); err != nil {
+	if err := l.truncate(l.f, l.undo); err != nil {
 		return size, fmt.Errorf("audit: a line written in part could not be taken back: %w", err)
 	}
 	l.undoEnd = 0

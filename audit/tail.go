@@ -31,7 +31,7 @@ func (t *tail) story() string {
 
 const (
 	tailChunk  = 4 << 10
-	tailWindow = 4 * MaxLine
+	tailWindow = 64 << 10
 )
 
 // tailReader reads the ends of a log, again and again.
@@ -54,15 +54,14 @@ func (r *tailReader) read(f io.ReaderAt, size int64) (tail, error) {
 	if rec, err := r.dec.decode(line); err == nil && (!rec.chained || rec.intact(r.sums)) {
 		return tail{seq: rec.seq, hash: rec.hash, end: size, ended: ended, whole: !ended, sha: sha256.Sum256(nil)}, nil
 	}
-	t := tail{hash: noPrev}
-	if size > tailWindow { // the last record is most likely near
-		if t, err = scan(f, size-tailWindow, size); err != nil {
+	// The last record is most likely near the end, and others wait while it is sought.
+	var t tail
+	for n := int64(tailWindow); t.seq == 0; n *= 16 {
+		if t, err = scan(f, max(size-n, 0), size); err != nil {
 			return tail{}, err
 		}
-	}
-	if t.seq == 0 {
-		if t, err = scan(f, 0, size); err != nil {
-			return tail{}, err
+		if n >= size {
+			break
 		}
 	}
 	t.ended, t.rest = ended, size-t.end

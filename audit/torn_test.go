@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,6 +121,41 @@ func TestForeignLineWhileRunning(t *testing.T) {
 	}
 }
 
+// The last record is found however far from the end it stands, and a damaged end of a
+// long log is repaired without reading all of it.
+func TestLastRecordIsFound(t *testing.T) {
+	_, text := newLog(t, 700)
+	for _, garbage := range []int{10, tailWindow - 100, tailWindow, tailWindow + 100, 16 * tailWindow, 40 * tailWindow} {
+		for _, size := range []int{len(text), 300, 100} { // the log before it: long, one record, none
+			head := text[:bytes.LastIndexByte(text[:size], '\n')+1]
+			all := append(bytes.Clone(head), bytes.Repeat([]byte("garbage \n"), garbage/9)...)
+			r := &readCounter{ReaderAt: bytes.NewReader(all)}
+			tails := tailReader{sums: newSummer()}
+			got, err := tails.read(r, int64(len(all)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := verify(t, head)
+			if got.seq != want.LastSeq || got.end != int64(len(head)) || got.rest != int64(len(all)-len(head)) || !got.torn() {
+				t.Errorf("%d bytes after %d: record %d up to %d, want %d", garbage, len(head), got.seq, got.end, want.LastSeq)
+			}
+			if garbage == 10 && r.n > 3*tailWindow {
+				t.Errorf("%d bytes were read", r.n)
+			}
+		}
+	}
+}
+
+type readCounter struct {
+	io.ReaderAt
+	n int
+}
+
+func (r *readCounter) ReadAt(p []byte, at int64) (int, error) {
+	r.n += len(p)
+	return r.ReaderAt.ReadAt(p, at)
+}
+
 // A sealed region that changes afterwards no longer has its digest.
 func TestSealedBytesAreProtected(t *testing.T) {
 	_, text := newLog(t, 2)
@@ -169,45 +205,48 @@ func TestB104FailedWriteLeavesTheChain(t *testing.T) {
 	}
 }
 
-// Where a part of a line cannot be taken back at once, the next append tries again, or
-// another process has sealed it meanwhile.
+// Where a part of a line cannot be taken back at once, the next append tries again. If
+// that fails too, or if another process has sealed the part meanwhile, the log goes on.
 func TestPartThatCannotBeTakenBack(t *testing.T) {
-	for _, another := range []bool{false, true} {
-		path := filepath.Join(t.TempDir(), "audit.jsonl")
-		l := openLog(t, path, Options{})
-		add(t, l, Record{})
-		whole := l.write
-		l.write = func(f *os.File, p []byte) (int, error) {
-			n, _ := f.Write(p[:len(p)-1])
-			ro, err := os.Open(path) // cannot truncate
-			if err != nil {
-				t.Fatal(err)
+	for name, c := range map[string]struct {
+		failures int
+		another  bool
+		records  int64
+		repairs  int
+	}{
+		"once":            {failures: 1, records: 2},
+		"twice":           {failures: 2, records: 3, repairs: 1},
+		"another process": {failures: 1, another: true, records: 3, repairs: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "audit.jsonl")
+			l := openLog(t, path, Options{})
+			add(t, l, Record{})
+			whole := l.write
+			l.write = func(f *os.File, p []byte) (int, error) {
+				n, _ := f.Write(p[:len(p)-5])
+				return n, errors.New("full")
 			}
-			_ = f.Close()
-			l.f = ro
-			return n, errors.New("full")
-		}
-		if _, err := l.Append(Record{Event: "x"}); err == nil {
-			t.Fatal("no error")
-		}
-		l.write = whole
-		_ = l.f.Close()
-		if another {
-			_ = openLog(t, path, Options{}).Close()
-		}
-		var err error
-		if l.f, _, err = openFile(path); err != nil {
-			t.Fatal(err)
-		}
-		add(t, l, Record{})
-		rep := verify(t, readFile(t, path))
-		want, repairs := int64(2), 0
-		if another {
-			want, repairs = 4, 1
-		}
-		if !rep.Intact() || rep.Records != want || len(rep.Repairs) != repairs {
-			t.Errorf("another process %v: %+v", another, rep)
-		}
+			left := c.failures
+			l.truncate = func(f *os.File, size int64) error {
+				if left--; left >= 0 {
+					return errors.New("append only")
+				}
+				return f.Truncate(size)
+			}
+			if _, err := l.Append(Record{Event: "x"}); err == nil || !strings.Contains(err.Error(), "append only") {
+				t.Fatalf("error %v", err)
+			}
+			l.write = whole
+			if c.another {
+				_ = openLog(t, path, Options{}).Close()
+			}
+			add(t, l, Record{})
+			rep := verify(t, readFile(t, path))
+			if !rep.Intact() || rep.Records != c.records || len(rep.Repairs) != c.repairs {
+				t.Errorf("report: %+v", rep)
+			}
+		})
 	}
 }
 
