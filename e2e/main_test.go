@@ -15,9 +15,9 @@ import (
 )
 
 // programs are what the tests start, each built once when first needed. The real one
-// has the race detector when the tests have it.
+// has the race detector when the tests have it, or when SALLYPORT_E2E says "race".
 var programs = map[string]*program{
-	"sallyport":  {pkg: "../cmd/sallyport", race: raceEnabled},
+	"sallyport":  {pkg: "../cmd/sallyport", race: raceEnabled || os.Getenv("SALLYPORT_E2E") == "race"},
 	"copyrelay":  {pkg: "./copyrelay"},
 	"echoserver": {pkg: "./echoserver"},
 }

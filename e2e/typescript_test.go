@@ -111,7 +111,7 @@ func filesystemFromTypeScript(t *testing.T, sdk string) {
 		// These clients take their time over 20 MB. The run that matters gets it all.
 		size := 1 << 20
 		if s.wrapped() && sdk == "1" {
-			size = bigFile
+			size = bigFile()
 		}
 		big := bigText(size)
 		write(t, filepath.Join(p.dir, "big.txt"), big)

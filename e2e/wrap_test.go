@@ -5,12 +5,10 @@ import (
 	"testing"
 )
 
-// needWrap ends a test while the gateway command is not there yet.
+// needWrap ends a test if there is no gateway to test, and says why.
 func needWrap(t testing.TB) {
 	t.Helper()
-	p := programs["sallyport"]
-	p.once.Do(func() { p.build("sallyport") })
-	if p.err != nil || exec.Command(p.path, "wrap", "--help").Run() != nil {
-		lacking(t, "sallyport wrap does not run")
+	if out, err := exec.Command(binary(t, "sallyport"), "wrap", "--help").CombinedOutput(); err != nil {
+		t.Fatalf("sallyport wrap does not run: %v\n%s", err, out)
 	}
 }
