@@ -3,6 +3,8 @@ package flow
 import (
 	"net/mail"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // parseAddress reads a mail address: bare, in angle brackets, with a display name.
@@ -132,16 +134,20 @@ func cutMailbox(s string) (local, domain, why string) {
 			return "", "", "an address in the local part of another"
 		}
 	}
-	for j := range len(local) {
-		if c := local[j]; c < 0x80 && !alnum(c) && !atext(c) {
+	for _, r := range local {
+		if c := byte(r); r < utf8.RuneSelf && !alnum(c) && !atext(c) || r >= utf8.RuneSelf && widthOf(r) == wideSep {
 			return "", "", "not a mail address that can be read"
 		}
 	}
-	if local == "" || domain == "" || len(local) > maxLocal || strings.ContainsAny(s, "\ufe0e\ufe0f \u00a0\u3000") {
+	if local == "" || domain == "" || len(local) > maxLocal || strings.ContainsFunc(s, oddSpace) {
 		return "", "", "not a mail address that can be read"
 	}
 	return local, domain, ""
 }
+
+// oddSpace reports white space, and what only changes how the character before it is
+// drawn.
+func oddSpace(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Variation_Selector, r) }
 
 func mailHost(h string) string {
 	if !isIP(h) {

@@ -99,6 +99,8 @@ func TestFlatten(t *testing.T) {
 		{"url no host", "https:///x", "to url malformed"},
 		{"url bad port", "https://x.example:99999/", "to url malformed"},
 		{"url bad number", "http://1.2.3.4.5/", "to url malformed"},
+		{"url two readings", "http://+1.2.3.4/", "to url malformed"},
+		{"url empty port", "http://x.example:/", "to url http://x.example/"},
 		{"url zone", "http://[fe80::1%25eth0]/", "to url malformed"},
 		{"url nested", "https://x.example/r?u=https%3A%2F%2Fy.example%2Fz", "to#1 url https://x.example/r?u=https%3A%2F%2Fy.example%2Fz | to#2 url https://y.example/z"},
 		{"url nested no scheme", "https://x.example/r?u=//y.example/z&v=1", "to#1 url https://x.example/r?u=//y.example/z&v=1 | to#2 url //y.example/z"},

@@ -47,10 +47,27 @@ func canonicalHost(s string) (host, why string) {
 		}
 		return a.String(), ""
 	}
-	if !validName(h) {
+	if !validName(h) || hasACE(h) && !readable(h) {
 		return "", "not a valid host name"
 	}
 	return h, ""
+}
+
+// readable reports that a name in punycode stands for letters and digits: others are no
+// part of names in text, and IDNA 2008 forbids them.
+func readable(h string) bool {
+	u, err := names.ToUnicode(h)
+	if err != nil {
+		return false
+	}
+	for label := range strings.SplitSeq(u, ".") {
+		if strings.Trim(label, "-_") != label || strings.ContainsFunc(label, func(r rune) bool {
+			return r >= utf8.RuneSelf && widthOf(r) == wideSep
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 func canonicalIPv6(s string) (host, why string) {

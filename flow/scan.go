@@ -188,6 +188,10 @@ const (
 
 func widthOf(r rune) int {
 	switch {
+	case r == 0xB7: // stands inside Catalan words and names
+		return wideLetter
+	case r == 0x30FB: // and this in Japanese ones
+		return wideAlone
 	case r < 0x2000 && unicode.IsLetter(r):
 		if unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan) {
 			return wideAlone

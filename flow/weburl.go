@@ -94,8 +94,12 @@ func readURL(raw, scheme, full string) Destination {
 	if why != "" {
 		return malformed(raw, URL, why)
 	}
+	written, _ := cutPort(strings.TrimSuffix(authority(full), ":"))
+	if own, why := canonicalHost(written); why != "" || own != h {
+		return malformed(raw, URL, "a host that can be read in two ways")
+	}
 	p := parts{read: true, host: h, scheme: scheme, port: u.Port(), path: u.Pathname()}
-	if scheme == "" && !fullHost(full) {
+	if scheme == "" && !hostShaped(written) {
 		return malformed(raw, URL, "neither a scheme nor a full host name")
 	}
 	if p.path == "" {
@@ -114,16 +118,13 @@ func readURL(raw, scheme, full string) Destination {
 // badURL refuses what readers of URLs read differently.
 func badURL(s string) string {
 	_, rest := cutScheme(s)
-	authority := strings.TrimLeft(rest, "/")
-	if i := strings.IndexAny(authority, "/?#"); i >= 0 {
-		authority = authority[:i]
-	}
+	a := authority(s)
 	switch {
-	case strings.ContainsAny(s, " \t\u00a0\u3000\ufe0e\ufe0f"):
+	case strings.ContainsFunc(s, oddSpace):
 		return "white space in a URL"
-	case strings.IndexByte(authority, '@') >= 0:
+	case strings.IndexByte(a, '@') >= 0:
 		return "user information in a URL"
-	case strings.IndexByte(authority, '%') >= 0:
+	case strings.IndexByte(a, '%') >= 0:
 		return "the host is percent-encoded"
 	case !strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "///"):
 		return "not two slashes before the host"
@@ -131,15 +132,14 @@ func badURL(s string) string {
 	return ""
 }
 
-// fullHost reports that the host of a URL would be taken for one without the scheme.
-func fullHost(s string) bool {
+// authority returns what stands between the slashes and the path.
+func authority(s string) string {
 	_, rest := cutScheme(s)
-	h := strings.TrimLeft(rest, "/")
-	if i := strings.IndexAny(h, "/?#"); i >= 0 {
-		h = h[:i]
+	a := strings.TrimLeft(rest, "/")
+	if i := strings.IndexAny(a, "/?#"); i >= 0 {
+		a = a[:i]
 	}
-	h, _ = cutPort(h)
-	return hostShaped(h)
+	return a
 }
 
 // cutScheme splits "scheme:rest"; scheme is in lower case, "" if there is none.
@@ -164,7 +164,11 @@ func cutScheme(s string) (scheme, rest string) {
 // scpLike reports git@host:path.
 func scpLike(s string) bool {
 	host, path, ok := strings.Cut(strings.TrimPrefix(s, "git@"), ":")
-	return strings.HasPrefix(s, "git@") && ok && path != "" && !strings.ContainsAny(host, "/@ ")
+	if !strings.HasPrefix(s, "git@") || !ok || path == "" || strings.ContainsAny(host, "/@ ") {
+		return false
+	}
+	h, ok := asciiHost(host)
+	return ok && (!endsInNumber(h) || looksNumeric(h))
 }
 
 // hostWithPath reports a URL whose scheme was left out: the first segment is a host by
