@@ -88,6 +88,9 @@ func (h *head) intact(sums *summer) bool {
 	return sums.of(&h.prev, h.leaf, brace) == h.hash
 }
 
+// maxSeq is the last number of a record: the largest that every JSON reader knows exactly.
+const maxSeq = 1<<53 - 1
+
 var (
 	errLayout = errors.New("not laid out as a record")
 	errJSON   = errors.New("not valid JSON")
@@ -115,7 +118,7 @@ func readHead(text []byte) (h head, err error) {
 	if !ok || n < 1 || n > 20 || rest[0] == '0' {
 		return h, errLayout
 	}
-	if h.seq, err = strconv.ParseUint(string(rest[:n]), 10, 64); err != nil {
+	if h.seq, err = strconv.ParseUint(string(rest[:n]), 10, 64); err != nil || h.seq > maxSeq {
 		return h, errLayout
 	}
 	rest, ok = bytes.CutPrefix(rest[n:], []byte(timeStart))

@@ -18,7 +18,8 @@ type Options struct {
 }
 
 var (
-	errUnsafe = errors.New("the log cannot be used")
+	errNumbers = errors.New("audit: the log's last record has the last number there is")
+	errUnsafe  = errors.New("the log cannot be used")
 	// ErrGone is returned by the first Append after the log was deleted, replaced, cut or
 	// overwritten under the program. The next one tries to go on, with a restart record.
 	ErrGone = errors.New("audit: the log was deleted, replaced or cut")
@@ -269,6 +270,9 @@ func (l *Log) own(r Record, t *tail) error {
 // add completes a record with its links and writes it. What is known of the file moves
 // on only when the whole line was written.
 func (l *Log) add(e *encoder, newLine bool) error {
+	if l.seq >= maxSeq {
+		return errNumbers
+	}
 	own := noPrev
 	if l.noChain {
 		e.buf = append(e.buf, "}\n"...)

@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -82,12 +83,12 @@ func TestForeignTailIsSealedAndReported(t *testing.T) {
 		kind string
 		line int64
 	}{
-		"line":              {append(bytes.Clone(text), "hello\n"...), KindForeign, 3},
-		"no line feed":      {append(bytes.Clone(text), "hello"...), KindForeign, 3},
-		"blank line":        {append(bytes.Clone(text), '\n'), KindForeign, 3},
-		"too long":          {append(bytes.Clone(text), long+"\n"...), KindUnreadable, 3},
-		"last record":       {edited, KindEdited, 2},
-		"record, too large": {append(bytes.Clone(text), `{"seq":99999999999999999999,"time":1}`+"\n"...), KindTorn, 3},
+		"line":             {append(bytes.Clone(text), "hello\n"...), KindForeign, 3},
+		"no line feed":     {append(bytes.Clone(text), "hello"...), KindForeign, 3},
+		"blank line":       {append(bytes.Clone(text), '\n'), KindForeign, 3},
+		"too long":         {append(bytes.Clone(text), long+"\n"...), KindUnreadable, 3},
+		"last record":      {edited, KindEdited, 2},
+		"number too large": {append(bytes.Clone(text), `{"seq":99999999999999999999,"time":1}`+"\n"...), KindTorn, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "audit.jsonl")
@@ -118,6 +119,19 @@ func TestForeignLineWhileRunning(t *testing.T) {
 	rep := verify(t, readFile(t, path))
 	if len(rep.Problems) != 1 || rep.Problems[0].Kind != KindForeign || rep.Problems[0].Line != 2 || rep.Records != 4 {
 		t.Errorf("report: %+v", rep)
+	}
+}
+
+// A record with the last number, which only somebody else can have written, ends the log:
+// numbers never start again.
+func TestNumbersRunOut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	leaf := fmt.Appendf(nil, `{"seq":%d,"time":"2026-01-02T15:04:05.000Z","event":"x","prev":"%s"`, int64(maxSeq), noPrev[:])
+	own := newSummer().of(&noPrev, leaf, brace)
+	writeFile(t, path, fmt.Appendf(leaf, `,"hash":"%s"}`+"\n", own[:]))
+	l := openLog(t, path, Options{})
+	if seq, err := l.Append(Record{Event: "x"}); err == nil {
+		t.Errorf("record %d was written", seq)
 	}
 }
 
