@@ -79,10 +79,10 @@ func foldStretch(dst []byte, s string) []byte {
 	seg := bytes.Clone(dst[start:])
 	for range 6 {
 		next := foldOnce(seg)
-		if bytes.Equal(next, seg) {
+		same := bytes.Equal(next, seg)
+		if seg = next; same || foldedAlready(seg) {
 			break
 		}
-		seg = next
 	}
 	return append(dst[:start], seg...)
 }
@@ -115,6 +115,8 @@ func plain(r rune) (_ rune, ok bool) {
 	switch {
 	case r < utf8.RuneSelf:
 		return rune(lower[r]), true
+	case stable(r):
+		return r, true
 	case r >= 0xE0020 && r <= 0xE007E: // tags mirror ASCII
 		return rune(lower[r-0xE0000]), true
 	case invisible(r):
