@@ -233,8 +233,8 @@ func (r *Relay) register(c *call) (why string, answer bool) {
 	return "", false
 }
 
-// take removes a call that is about to be answered. false: it was cancelled or answered
-// by someone else.
+// take removes a call that is about to be answered: whoever took it has to reply. false:
+// it was cancelled or answered by someone else.
 func (r *Relay) take(c *call) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -242,6 +242,7 @@ func (r *Relay) take(c *call) bool {
 		return false
 	}
 	delete(r.calls, c.id.Key())
+	r.answering.Add(1)
 	return true
 }
 
@@ -252,6 +253,12 @@ func (r *Relay) refuseRequest(c *call, code int, why string) {
 	}
 	c.decision.Reason = why
 	r.recordVerdict(c, "denied")
-	r.toClient(mcp.ErrorResponse(c.id, code, "[sallyport] "+why, nil))
+	r.reply(c, mcp.ErrorResponse(c.id, code, "[sallyport] "+why, nil))
+}
+
+// reply writes the answer to a call that was taken.
+func (r *Relay) reply(c *call, frame []byte) {
+	defer r.answering.Done()
+	r.toClient(frame)
 	r.finished(c)
 }

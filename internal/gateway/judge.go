@@ -274,11 +274,10 @@ func (r *Relay) refuse(c *call) {
 		data = nil
 	}
 	if c.method == "tools/call" {
-		r.toClient(mcp.ToolRefusal(c.id, text, data, c.modern))
+		r.reply(c, mcp.ToolRefusal(c.id, text, data, c.modern))
 	} else {
-		r.toClient(mcp.ErrorResponse(c.id, mcp.CodeRefused, text, data))
+		r.reply(c, mcp.ErrorResponse(c.id, mcp.CodeRefused, text, data))
 	}
-	r.finished(c)
 }
 
 // stateDecision finds the decision that a retry continues. Each requestState counts once.

@@ -76,6 +76,10 @@ type Relay struct {
 	gone     chan struct{}  // closed when the client's output failed
 	beside   sync.WaitGroup // outputs being recorded beside the reader
 
+	// answering counts calls that were taken from the table and whose answer is being
+	// written. It grows under mu, and not after ended is set.
+	answering sync.WaitGroup
+
 	mu        sync.Mutex // guards all below
 	calls     map[string]*call
 	cancelled map[string]*call
@@ -227,6 +231,7 @@ func (r *Relay) end(why string) {
 		}
 		r.toClient(mcp.ErrorResponse(c.id, mcp.CodeInternal, "[sallyport] "+why+" before it answered", nil))
 	}
+	r.answering.Wait()
 }
 
 // toClient writes one message. A client that reads no more ends the relay.

@@ -85,7 +85,8 @@ func (r *Relay) unreadable(bad *mcp.ParseError) {
 	}
 }
 
-// takeForwarded removes and returns the call that the server may answer under id.
+// takeForwarded removes and returns the call that the server may answer under id. Whoever
+// took it has to reply.
 func (r *Relay) takeForwarded(id mcp.ID) *call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,21 +95,16 @@ func (r *Relay) takeForwarded(id mcp.ID) *call {
 		return nil
 	}
 	delete(r.calls, id.Key())
+	r.answering.Add(1)
 	return c
 }
 
 // answerError ends a forwarded call with an error of the gateway's.
 func (r *Relay) answerError(c *call, why string) {
-	r.recordOutcome(c, outcome{name: "error", detail: why})
-	r.toClient(mcp.ErrorResponse(c.id, mcp.CodeInternal, "[sallyport] "+why, nil))
-	r.settle(c)
-}
-
-// settle frees what a call that has its answer held.
-func (r *Relay) settle(c *call) {
 	r.opt.Session.Forget(c.decision.ID)
 	r.releaseWrite(c)
-	r.finished(c)
+	r.reply(c, mcp.ErrorResponse(c.id, mcp.CodeInternal, "[sallyport] "+why, nil))
+	r.recordOutcome(c, outcome{name: "error", detail: why})
 }
 
 func (r *Relay) serverRequest(m mcp.Message) {
@@ -237,15 +233,14 @@ func (r *Relay) answer(c *call, m mcp.Message) {
 	if !isError {
 		r.learn(c, v)
 	}
-	r.recordOutcome(c, outcome{name: "allowed", isError: isError || v.Get("isError").Bool(), result: body})
-	r.toClient(m.Raw)
 	if asks(v) {
 		r.rememberState(v.Get("requestState").String(), c.decision.ID)
-		r.releaseWrite(c)
-		r.finished(c)
-		return
+	} else {
+		r.opt.Session.Forget(c.decision.ID)
 	}
-	r.settle(c)
+	r.releaseWrite(c)
+	r.reply(c, m.Raw)
+	r.recordOutcome(c, outcome{name: "allowed", isError: isError || v.Get("isError").Bool(), result: body})
 }
 
 // asks reports a result that wants the call again with more input.
