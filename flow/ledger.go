@@ -10,7 +10,7 @@ import (
 )
 
 // DefaultMaxFacts is the bound of [LedgerOptions.MaxFacts] when none is given. At that
-// many facts a ledger holds some 200 MB. A megabyte of text makes 50,000 to 150,000.
+// many facts a ledger holds some 200 MB. A megabyte of text makes 30,000 to 150,000.
 const DefaultMaxFacts = 8_000_000
 
 // Evidence is where a value was first seen.
