@@ -75,6 +75,8 @@ type Question struct {
 	Argument    string // place in the arguments; "" when the whole call is meant
 	Destination string // in canonical form; hostile text, escape before showing
 	Text        string // the question, safe to show
+
+	origin string // where the destination was known from when it was asked
 }
 
 // Evidence says where a destination is known from.

@@ -98,17 +98,19 @@ func (e *Engine) Session(opt SessionOptions) (*Session, error) {
 	}
 	return &Session{
 		engine: e, opt: opt,
-		ledger:  flow.NewLedger(flow.LedgerOptions{}),
-		pins:    make(map[string]*upstreamPins),
-		pending: make(map[DecisionID]*pending),
+		contracts: e.opt.Contracts.Unbound(),
+		ledger:    flow.NewLedger(flow.LedgerOptions{}),
+		pins:      make(map[string]*upstreamPins),
+		pending:   make(map[DecisionID]*pending),
 	}, nil
 }
 
 // Session is what has happened so far. Safe for concurrent use.
 type Session struct {
-	engine *Engine
-	opt    SessionOptions
-	ledger *flow.Ledger
+	engine    *Engine
+	opt       SessionOptions
+	contracts *contract.Set // bound to what the servers listed to this session
+	ledger    *flow.Ledger
 
 	mu        sync.Mutex // guards all below; never held while another lock or the store is used
 	calls     uint64

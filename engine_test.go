@@ -72,6 +72,17 @@ func session(t testing.TB, opt sallyport.Options, tools ...string) *sallyport.Se
 	return s
 }
 
+// tools reads definitions.
+func tools(t testing.TB, upstream string, definitions ...string) []contract.Tool {
+	t.Helper()
+	var list []contract.Tool
+	for _, def := range definitions {
+		v := value(t, def)
+		list = append(list, contract.Tool{Upstream: upstream, Name: v.Get("name").String(), Definition: v})
+	}
+	return list
+}
+
 func call(t testing.TB, tool, args string) sallyport.Call {
 	return sallyport.Call{Subject: policy.Tool, Upstream: "u", Name: tool, Args: value(t, args)}
 }

@@ -108,13 +108,13 @@ func (e *evaluation) judge(d flow.Destination) bool {
 	e.evidence(d, f)
 	if f.Origin == flow.Unknown && !full {
 		return e.unknown(Question{
-			Check: CheckFlow, Argument: d.Place, Destination: d.Canonical,
+			Check: CheckFlow, Argument: d.Place, Destination: d.Canonical, origin: f.Origin.String(),
 			Text: fmt.Sprintf("destination %s=%s is not a vouched recipient%s", d.Place, quoted(d.Raw), partly(f)),
 		})
 	}
 	text := fmt.Sprintf("destination %s=%s %s", d.Place, quoted(d.Raw), seen(f, full))
 	if e.s.engine.opt.Flow.AskUntrusted {
-		e.ask(Question{Check: CheckFlow, Argument: d.Place, Destination: d.Canonical, Text: text})
+		e.ask(Question{Check: CheckFlow, Argument: d.Place, Destination: d.Canonical, Text: text, origin: flow.Untrusted.String()})
 		return true
 	}
 	return e.deny(CheckFlow, "%s; untrusted text does not choose where things go. Ask the user for the destination, or have it added to trusted_destinations", text)

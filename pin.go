@@ -59,7 +59,7 @@ func (s *Session) Pin(upstream string, tools []contract.Tool) (notices []string)
 	}
 	known = slices.DeleteFunc(known, func(t contract.Tool) bool { return p.changed[t.Name] != "" })
 	s.mu.Unlock()
-	return append(notices, s.engine.opt.Contracts.Bind(upstream, known)...)
+	return append(notices, s.contracts.Bind(upstream, known)...)
 }
 
 // admit returns why a listed tool is refused, or "".

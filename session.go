@@ -3,6 +3,7 @@ package sallyport
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/sallyport-dev/sallyport/contract"
 	"github.com/sallyport-dev/sallyport/doc"
@@ -19,8 +20,9 @@ type Call struct {
 	Name     string // the tool's or prompt's name, or the resource's URI
 	Args     Value  // an object; absent counts as {}
 	// Continues names the decision of the call that this one repeats, after the upstream
-	// or a human asked for more. Every check runs again; the budget is charged once. It is
-	// ignored when the call is not the same.
+	// or a human asked for more. Every check runs again; the budget is charged once, and
+	// what a human agreed to holds. It is ignored when the call is not the same, or when
+	// that decision was a refusal.
 	Continues DecisionID
 }
 
@@ -33,8 +35,23 @@ type pending struct {
 	contract *contract.Contract // nil: no tool
 	decision Decision
 	rounds   int
-	answered bool // a human said yes to its questions
+	charged  bool     // the budget was charged
+	agreed   []agreed // what a human said yes to
 	started  bool
+}
+
+// agreed is what a yes covers: this question, about this destination, as long as it is
+// known from where it was known then.
+type agreed struct {
+	check                         Check
+	argument, destination, origin string
+}
+
+func (q Question) agreed() agreed {
+	if q.Destination == "" {
+		return agreed{q.Check, q.Argument, q.Text, q.origin}
+	}
+	return agreed{q.Check, q.Argument, q.Destination, q.origin}
 }
 
 // Decide runs every check that needs no human. The decision is kept until Forget.
@@ -46,21 +63,22 @@ func (s *Session) Decide(ctx context.Context, c Call) Decision {
 	s.calls++
 	s.decisions++
 	p.decision = Decision{ID: s.decisions, Call: s.calls, DryRun: s.engine.opt.DryRun}
-	charged := false
-	if before := s.pending[c.Continues]; before != nil && sameCall(before.call, c) {
-		p.rounds = before.rounds + 1
-		p.answered = before.answered
-		charged = true
+	if before := s.pending[c.Continues]; before != nil && before.goesOn() && sameCall(before.call, c) {
+		p.rounds, p.charged, p.agreed = before.rounds+1, before.charged, before.agreed
 		delete(s.pending, c.Continues)
 	}
 	s.mu.Unlock()
 
 	e := evaluation{s: s, p: p, d: p.decision}
-	e.run(ctx, charged)
+	e.run(ctx)
 	p.decision = e.d
 	s.keep(p)
 	return e.d
 }
+
+// goesOn reports that a call can continue this decision: a refused one is over, and its
+// retry is an attempt of its own.
+func (p *pending) goesOn() bool { return p.decision.Runs() || p.decision.Verdict == Ask }
 
 func sameCall(a, b Call) bool {
 	return a.Subject == b.Subject && a.Upstream == b.Upstream && a.Name == b.Name && sameArgs(a.Args, b.Args)
@@ -94,7 +112,8 @@ func (s *Session) keep(p *pending) {
 }
 
 // Answer settles the questions of a decision, all of them. A no, an unknown id or a
-// decision that asked nothing is a refusal. A yes counts for this decision only.
+// decision that asked nothing is a refusal. A yes counts for this decision and those that
+// continue it, and for what was asked: what is asked later is not covered.
 func (s *Session) Answer(ctx context.Context, id DecisionID, yes bool) Decision {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +127,9 @@ func (s *Session) Answer(ctx context.Context, id DecisionID, yes bool) Decision 
 		return *d
 	case d.Verdict == Deny:
 	case yes && ctx.Err() == nil:
-		p.answered = true
+		for _, q := range d.Questions {
+			p.agreed = append(slices.Clip(p.agreed), q.agreed())
+		}
 		d.Verdict, d.Check, d.Reason, d.Questions = Allow, "", "", nil
 	default:
 		d.Verdict, d.Reason, d.Questions = Deny, "nobody said yes: "+d.Reason, nil
@@ -136,7 +157,7 @@ func (s *Session) Start(ctx context.Context, id DecisionID) Decision {
 		return d
 	}
 	p.started = true
-	answered := p.answered
+	answered := len(p.agreed) > 0
 	s.mu.Unlock()
 	if d.Verdict != Allow {
 		return d // dry-run: nothing to enforce
@@ -146,7 +167,11 @@ func (s *Session) Start(ctx context.Context, id DecisionID) Decision {
 	switch {
 	case answered:
 		e.d.Questions, e.d.Evidence = nil, nil
-		e.run(ctx, true)
+		e.again = true
+		e.run(ctx)
+		if e.d.Verdict == Ask {
+			e.deny(e.d.Check, "%s, and that is not what a human agreed to", e.d.Questions[0].Text)
+		}
 	case ctx.Err() != nil:
 		e.deny(CheckApproval, "the call was given up before it started")
 	default:
@@ -165,7 +190,7 @@ func (s *Session) Writes(c Call) bool {
 		return false
 	}
 	t, why := s.tool(c)
-	return why == "" && len(s.engine.opt.Contracts.For(t).WriteParams) > 0
+	return why == "" && len(s.contracts.For(t).WriteParams) > 0
 }
 
 // Forget drops what is kept of a decision: the call was answered for good, refused or
@@ -181,6 +206,8 @@ type evaluation struct {
 	s *Session
 	p *pending
 	d Decision
+	// again is set when the call was decided before and starts now: nothing is charged.
+	again bool
 }
 
 func (e *evaluation) deny(c Check, format string, args ...any) bool {
@@ -193,7 +220,7 @@ func (e *evaluation) ask(q Question) { e.d.Questions = append(e.d.Questions, q) 
 
 // run goes through the checks in order and stops at the first that refuses. Questions
 // are held until every check that can refuse has run.
-func (e *evaluation) run(ctx context.Context, charged bool) {
+func (e *evaluation) run(ctx context.Context) {
 	if err := ctx.Err(); err != nil {
 		e.deny(CheckApproval, "the call was given up before it was decided")
 		return
@@ -202,13 +229,14 @@ func (e *evaluation) run(ctx context.Context, charged bool) {
 		e.deny(CheckBudget, "this call was continued more than %d times", MaxRounds)
 		return
 	}
-	if !e.shape() || !e.pin() || !e.policy() || !e.budget(ctx, charged) || !e.path() || !e.patterns() || !e.flow() {
+	if !e.shape() || !e.pin() || !e.policy() || !e.budget(ctx) || !e.path() || !e.patterns() || !e.flow() {
 		return
 	}
 	if e.p.contract != nil && e.p.contract.Destructive {
 		e.ask(Question{Check: CheckApproval, Text: fmt.Sprintf("run %s, which its contract calls destructive", quoted(e.p.call.Name))})
 	}
-	if len(e.d.Questions) == 0 || e.p.answered {
+	e.d.Questions = slices.DeleteFunc(e.d.Questions, func(q Question) bool { return slices.Contains(e.p.agreed, q.agreed()) })
+	if len(e.d.Questions) == 0 {
 		e.d.Verdict, e.d.Questions = Allow, nil
 		return
 	}
@@ -238,7 +266,7 @@ func (e *evaluation) pin() bool {
 	if why != "" {
 		return e.deny(CheckPin, "%s", why)
 	}
-	e.p.contract = e.s.engine.opt.Contracts.For(t)
+	e.p.contract = e.s.contracts.For(t)
 	e.d.Writes = len(e.p.contract.WriteParams) > 0
 	return true
 }
@@ -277,7 +305,7 @@ func verb(s policy.Subject) string {
 	}
 }
 
-func (e *evaluation) budget(ctx context.Context, charged bool) bool {
+func (e *evaluation) budget(ctx context.Context) bool {
 	c := e.p.contract
 	if c == nil || c.MaxCalls == nil {
 		return true
@@ -285,10 +313,10 @@ func (e *evaluation) budget(ctx context.Context, charged bool) bool {
 	if *c.MaxCalls == 0 {
 		return e.deny(CheckBudget, "%s is forbidden: its contract (%s) sets max_calls: 0", quoted(e.p.call.Name), c.Source)
 	}
-	if charged {
+	if e.p.charged || e.again {
 		return true
 	}
-	counter := fmt.Sprintf("budget\x00%s\x00%s\x00%s", e.s.opt.Doubt, e.p.call.Upstream, e.p.call.Name)
+	counter := fmt.Sprintf("budget %q %q %q", e.s.opt.Doubt, e.p.call.Upstream, e.p.call.Name)
 	total, ok, err := e.s.engine.opt.Store.Add(ctx, counter, 1, *c.MaxCalls)
 	if err != nil {
 		return e.deny(CheckBudget, "the budget of %s could not be read", quoted(e.p.call.Name))
@@ -296,5 +324,6 @@ func (e *evaluation) budget(ctx context.Context, charged bool) bool {
 	if !ok {
 		return e.deny(CheckBudget, "%s was called %d times in this session, and max_calls is %d", quoted(e.p.call.Name), total, *c.MaxCalls)
 	}
+	e.p.charged = true
 	return true
 }

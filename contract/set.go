@@ -72,6 +72,15 @@ func NewSet(entries []*Contract, opt Options) (*Set, error) {
 	return s, nil
 }
 
+// Unbound returns a set of the same layers that knows no upstream's list of tools yet:
+// servers list other tools to other sessions.
+func (s *Set) Unbound() *Set {
+	return &Set{
+		packs: s.packs, entries: s.entries, named: s.named, bare: s.bare,
+		bound: map[string]*binding{}, ready: map[toolKey]*Contract{},
+	}
+}
+
 func (c *Contract) label() string {
 	if c.Upstream == "" {
 		return c.Tool
