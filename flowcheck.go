@@ -19,12 +19,13 @@ func (e *evaluation) flow() bool {
 		return true
 	}
 	c := e.p.contract
-	destinations, ok := e.destinations(c)
+	destinations, declared, ok := e.destinations(c)
 	if !ok {
 		return false
 	}
-	if len(destinations) == 0 {
-		return e.unknown(Question{Check: CheckFlow, Text: fmt.Sprintf("call %s, which sends something out, though no destination was found in its arguments", quoted(e.p.call.Name))})
+	// A trusted value elsewhere says nothing of where the call goes.
+	if declared == 0 && !e.unknown(Question{Check: CheckFlow, Text: fmt.Sprintf("call %s, which sends something out, though no destination was found in its arguments", quoted(e.p.call.Name))}) {
+		return false
 	}
 	for _, d := range destinations {
 		if trusts(c, d) && d.Malformed == "" {
@@ -56,35 +57,45 @@ var members = func() doc.Selector {
 }()
 
 // destinations reads every argument: declared sinks whole, others when they are a
-// destination as they stand.
-func (e *evaluation) destinations(c *contract.Contract) ([]flow.Destination, bool) {
+// destination as they stand. declared is how many the sinks hold.
+func (e *evaluation) destinations(c *contract.Contract) (all []flow.Destination, declared int, ok bool) {
 	args := e.p.call.Args
-	var all []flow.Destination
 	read := make(map[string]bool)
 	for _, param := range c.SinkParams {
 		found, more := param.Select(args, flow.MaxDestinations)
-		if more {
-			return nil, e.deny(CheckFlow, "argument %s holds more than %d destinations", param, flow.MaxDestinations)
+		// items[*].email of a list that came as text: the server may well parse it.
+		text, moreText := param.Blocked(args, flow.MaxDestinations)
+		if more || moreText {
+			return nil, 0, e.deny(CheckFlow, "argument %s holds more than %d destinations", param, flow.MaxDestinations)
 		}
-		for _, m := range found {
-			read[m.Place] = true
-			all = append(all, flow.Flatten(m.Place, m.Value)...)
+		for _, m := range append(found, text...) {
+			if !read[m.Place] {
+				read[m.Place] = true
+				all = append(all, flow.Flatten(m.Place, m.Value)...)
+			}
 		}
 	}
 	others, more := members.Select(args, maxValues)
 	if more {
-		return nil, e.deny(CheckFlow, "the call has more than %d arguments", maxValues)
+		return nil, 0, e.deny(CheckFlow, "the call has more than %d arguments", maxValues)
 	}
+	var scanned []flow.Destination
 	for _, m := range others {
 		switch {
 		case read[m.Place]:
 		case len(c.SinkParams) == 0:
 			all = append(all, flow.Flatten(m.Place, m.Value)...)
 		default:
-			all = append(all, flow.Scan(m.Place, m.Value)...)
+			scanned = append(scanned, flow.Scan(m.Place, m.Value)...)
 		}
 	}
-	return all, e.bounded(all)
+	for m := range args.Members() {
+		if strings.ContainsAny(m.Name, "@.:") {
+			scanned = append(scanned, flow.ScanText("(name)", m.Name)...)
+		}
+	}
+	all, declared = append(all, scanned...), len(all)
+	return all, declared, e.bounded(all)
 }
 
 func (e *evaluation) bounded(all []flow.Destination) bool {
@@ -181,20 +192,10 @@ func where(ev flow.Evidence) string {
 // destination, unless the upstream lists it as its own.
 func (e *evaluation) resourceFlow() bool {
 	c := e.p.call
-	scheme, _, _ := strings.Cut(c.Name, ":")
-	switch strings.ToLower(scheme) {
-	case "http", "https", "ws", "wss", "ftp":
-	default:
-		return true
-	}
 	if e.s.lists(c.Upstream, c.Name) {
 		return true
 	}
-	uri, err := doc.FromGo(c.Name)
-	if err != nil {
-		return e.deny(CheckFlow, "the resource's URI is not valid text")
-	}
-	for _, d := range flow.Flatten("uri", uri) {
+	for _, d := range flow.Reference("uri", c.Name) {
 		if !e.judge(d) {
 			return false
 		}

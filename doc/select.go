@@ -37,6 +37,17 @@ func (s Selector) Select(root Value, limit int) (found []Match, more bool) {
 	return f.found, f.more
 }
 
+// Blocked returns the strings that stand in root where s goes on to an element or a
+// member: text that another reader may take apart. Limit and more are as in Select.
+func (s Selector) Blocked(root Value, limit int) (found []Match, more bool) {
+	if limit <= 0 {
+		limit = DefaultMatches
+	}
+	f := finder{limit: limit, blocked: true}
+	f.find(s.steps, root)
+	return f.found, f.more
+}
+
 // child returns what a step that is not [*] finds.
 func (s step) child(v Value) Value {
 	switch s.kind {
@@ -53,15 +64,22 @@ func (s step) child(v Value) Value {
 }
 
 type finder struct {
-	path  path
-	limit int
-	found []Match
-	more  bool
+	path    path
+	limit   int
+	blocked bool // look for strings on the way instead
+	found   []Match
+	more    bool
 }
 
 func (f *finder) find(steps []step, v Value) {
 	if f.more || v.kind == Absent {
 		return
+	}
+	if f.blocked && (len(steps) == 0 || v.kind == String) {
+		if len(steps) == 0 {
+			return
+		}
+		steps = nil
 	}
 	if len(steps) == 0 {
 		if len(f.found) == f.limit {

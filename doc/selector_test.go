@@ -196,3 +196,31 @@ func BenchmarkWalk(b *testing.B) {
 		}
 	}
 }
+
+func TestBlockedFindsTextOnTheWay(t *testing.T) {
+	root, err := Parse([]byte(`{"a":"x","b":[{"c":"y"},"z",{"c":{"d":1}}],"e":7}`), Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"a": "", "a.b": "a", "b[*].c": "b[1]", "b[*].c.d": "b[0].c b[1]", "e.f": "", "q.r": "", "b[*]": "", "[*].x": "a",
+	} {
+		s, err := ParseSelector(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, more := s.Blocked(root, 0)
+		var got []string
+		for _, m := range found {
+			got = append(got, m.Place)
+		}
+		if strings.Join(got, " ") != want || more {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+	s, _ := ParseSelector("[*].x")
+	list, _ := Parse([]byte(`["a","b","c"]`), Limits{})
+	if found, more := s.Blocked(list, 2); len(found) != 2 || !more {
+		t.Errorf("%d found, more %v", len(found), more)
+	}
+}

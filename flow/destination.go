@@ -32,6 +32,7 @@ type parts struct {
 	scheme string // of a URL; "" when it was left out
 	port   string // of a URL or Host, without leading zeros; "" if it is the scheme's own or not given
 	path   string // of a URL, starting with "/"
+	sigil  byte   // "#", "@" or "!" before Text, 0 for none
 }
 
 func (p *parts) segment() string {
@@ -220,7 +221,16 @@ func parseText(s string) Destination {
 	}) < 0 {
 		return malformed(s, Text, "neither letters nor digits")
 	}
-	return Destination{Kind: Text, Raw: s, Canonical: c, parts: parts{read: true}}
+	return Destination{Kind: Text, Raw: s, Canonical: c, parts: parts{read: true, sigil: sigil(s)}}
+}
+
+// sigil is the character that says what kind of name follows: #channel, <@user>.
+func sigil(s string) byte {
+	s = strings.TrimPrefix(s, "<")
+	if s != "" && strings.IndexByte("#@!", s[0]) >= 0 {
+		return s[0]
+	}
+	return 0
 }
 
 // undecorated strips "#" and "@", and the mention syntax of chats: <@U1>, <#C1|name>.

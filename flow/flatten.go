@@ -32,6 +32,13 @@ func Scan(place string, v doc.Value) []Destination {
 	return f.found
 }
 
+// ScanText is [Scan] of a name or other text that is no value of its own.
+func ScanText(place, s string) []Destination {
+	f := flattener{}
+	f.str(place, s, jsonLevels)
+	return f.found
+}
+
 type flattener struct {
 	sink  bool // a declared sink: everything is a destination
 	full  bool
@@ -94,7 +101,7 @@ func (f *flattener) str(place, s string, level int) {
 	if s == "" {
 		return
 	}
-	if len(s) <= MaxDestination && level < jsonLevels {
+	if level < jsonLevels && (len(s) <= MaxDestination || !f.sink && jsonList(s)) {
 		if v, ok := jsonText(s); ok {
 			if ds := f.inside(v, level); len(ds) > 0 || !f.sink {
 				f.add(placed(place, ds)...)
@@ -108,6 +115,15 @@ func (f *flattener) str(place, s string, level int) {
 	}
 	f.add(placed(place, wholly(s))...)
 }
+
+// jsonList reports long text that may be a JSON list. An object of that size is a
+// document.
+func jsonList(s string) bool {
+	s = strings.TrimSpace(s)
+	return s != "" && s[0] == '[' && len(s) <= maxJSONList
+}
+
+const maxJSONList = 1 << 20 // bytes
 
 // inside flattens the JSON that a string holds.
 func (f *flattener) inside(v doc.Value, level int) []Destination {

@@ -110,7 +110,8 @@ func (p Pattern) Matches(d Destination) bool {
 	case Host:
 		return (d.Kind == Host || d.Kind == URL) && p.host(d.parts.host) && (p.want.port == "" || p.want.port == effectivePort(d.parts))
 	}
-	return d.Kind == Text && p.plain == d.Canonical
+	// #general is no @general; without either, both are meant.
+	return d.Kind == Text && p.plain == d.Canonical && (p.want.sigil == d.parts.sigil || p.want.sigil == 0 || d.parts.sigil == 0)
 }
 
 func (p Pattern) host(h string) bool {

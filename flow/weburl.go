@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"regexp"
 	"strings"
 
 	whatwg "github.com/nlnwa/whatwg-url/url"
@@ -198,10 +199,18 @@ func nested(d Destination) []string {
 	if i < 0 {
 		return nil
 	}
-	rest = rest[i:]
+	return nestedIn(rest[i:])
+}
+
+func nestedIn(rest string) []string {
 	for range 2 {
 		b, _ := percentDecode(nil, rest)
 		rest = string(b)
+	}
+	// Browsers take any number of slashes, of either kind, after these.
+	rest = strings.ReplaceAll(rest, `\`, "/")
+	if strings.IndexByte(rest, ':') >= 0 {
+		rest = lenient.ReplaceAllString(rest, "$1://")
 	}
 	var found []string
 	for {
@@ -229,3 +238,5 @@ func nested(d Destination) []string {
 }
 
 const maxNested = 20
+
+var lenient = regexp.MustCompile(`(?i)\b(https?|wss?|ftp):/*`)

