@@ -192,6 +192,9 @@ func (r *reader) paths() {
 	}
 	base := r.fields["path_base"]
 	if base != nil {
+		if r.fields["write_params"] != nil && r.fields["allowed_path_prefixes"] == nil {
+			r.p.Add(base, "path_base needs allowed_path_prefixes beside it: the default directories take absolute paths only")
+		}
 		s, ok := base.Str(r.p)
 		if ok && s == "" {
 			r.p.Add(base, "write an absolute directory, or leave it out to refuse relative paths")

@@ -122,6 +122,7 @@ func TestParseProblems(t *testing.T) {
 		"t: {exfiltrating: true, trusted_destinations: [\"\"]}":    "matches nothing",
 		"t: {write_params: []}":                                    "is empty",
 		"t: {allowed_path_prefixes: [/srv]}":                       "needs write_params",
+		"t: {write_params: [p], path_base: /srv}":                  "needs allowed_path_prefixes",
 		"t: {path_base: /srv}":                                     "needs write_params",
 		"t: {write_params: [p], allowed_path_prefixes: []}":        "is empty",
 		"t: {write_params: [p], allowed_path_prefixes: [\"\"]}":    "it is empty",
