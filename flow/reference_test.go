@@ -126,3 +126,17 @@ func TestTrustKeepsChannelsAndUsersApart(t *testing.T) {
 		}
 	}
 }
+
+// Each URL in a URL is read as far as its host needs: else reading n of them costs n
+// times their whole length.
+func TestURLsInURLsAreReadInPart(t *testing.T) {
+	ds := Flatten("url", value(t, "https://a.example/"+strings.Repeat("https://b.example/é", 20)+strings.Repeat("x", 15_000)))
+	if len(ds) != 21 {
+		t.Fatalf("%d destinations", len(ds))
+	}
+	for _, d := range ds[1:] {
+		if len(d.Raw) > maxNestedURL || d.Malformed != "" || d.parts.host != "b.example" {
+			t.Errorf("%d bytes, host %q, %s", len(d.Raw), d.parts.host, d.Malformed)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package flow
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	whatwg "github.com/nlnwa/whatwg-url/url"
 )
@@ -227,8 +228,11 @@ func nestedIn(rest string) []string {
 			continue
 		}
 		end := j + 2
-		for end < len(rest) && strings.IndexByte(" &\"'<>|\\^`", rest[end]) < 0 && rest[end] > ' ' {
+		for end < len(rest) && end-start < maxNestedURL && strings.IndexByte(" &\"'<>|\\^`", rest[end]) < 0 && rest[end] > ' ' {
 			end++
+		}
+		for end < len(rest) && !utf8.RuneStart(rest[end]) {
+			end--
 		}
 		if end > j+2 {
 			found = append(found, rest[start:end])
@@ -237,6 +241,9 @@ func nestedIn(rest string) []string {
 	}
 }
 
-const maxNested = 20
+const (
+	maxNested    = 20
+	maxNestedURL = 1 << 10 // bytes of each that are read: its host stands at the start
+)
 
 var lenient = regexp.MustCompile(`(?i)\b(https?|wss?|ftp):/*`)
