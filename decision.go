@@ -72,7 +72,7 @@ func (d Decision) Runs() bool { return d.Verdict == Allow || d.DryRun }
 // Question is one thing that a human would be asked before the call may run.
 type Question struct {
 	Check       Check
-	Argument    string // place in the arguments; "" when the whole call is meant
+	Argument    string // place in the arguments, hostile text; "" when the whole call is meant
 	Destination string // in canonical form; hostile text, escape before showing
 	Text        string // the question, safe to show
 
@@ -81,7 +81,7 @@ type Question struct {
 
 // Evidence says where a destination is known from.
 type Evidence struct {
-	Argument    string // place in the arguments
+	Argument    string // place in the arguments; hostile text, escape before showing
 	Destination string // in canonical form; hostile text, escape before showing
 	Origin      string
 	Upstream    string
@@ -96,6 +96,9 @@ type Evidence struct {
 const maxQuoted = 120
 
 func quoted(s string) string { return quote.Value(s, maxQuoted) }
+
+// shown bounds and escapes a place in the arguments, which holds the call's own names.
+func shown(place string) string { return quote.Text(place, maxQuoted) }
 
 type decisionJSON struct {
 	Verdict   string         `json:"verdict"`
@@ -133,7 +136,7 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 	j := decisionJSON{Verdict: d.Verdict.String(), Check: d.Check, Rule: d.Rule, Reason: d.Reason, Call: d.Call, DryRun: d.DryRun}
 	for _, e := range d.Evidence {
 		ev := evidenceJSON{
-			Argument: e.Argument, Destination: quote.Text(e.Destination, maxQuoted), Origin: e.Origin, Upstream: e.Upstream,
+			Argument: shown(e.Argument), Destination: quote.Text(e.Destination, maxQuoted), Origin: e.Origin, Upstream: e.Upstream,
 			Tool: quote.Text(e.Tool, maxQuoted), Call: e.Call, Place: e.Place, Partial: e.Partial,
 		}
 		if !e.Time.IsZero() {
@@ -142,7 +145,7 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 		j.Evidence = append(j.Evidence, ev)
 	}
 	for _, q := range d.Questions {
-		j.Questions = append(j.Questions, questionJSON{q.Check, q.Argument, quote.Text(q.Destination, maxQuoted), q.Text})
+		j.Questions = append(j.Questions, questionJSON{q.Check, shown(q.Argument), quote.Text(q.Destination, maxQuoted), q.Text})
 	}
 	return json.Marshal(j)
 }

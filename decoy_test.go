@@ -1,6 +1,9 @@
 package sallyport_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/sallyport-dev/sallyport"
@@ -57,4 +60,40 @@ func TestResourcesThatLeadToTheNetwork(t *testing.T) {
 			t.Errorf("%q: %v, want %v: %s", uri, d.Verdict, verdict, d.Reason)
 		}
 	}
+}
+
+// The names of a call's arguments are its own words as much as their values.
+func TestPlacesInReasonsAreEscapedAndBounded(t *testing.T) {
+	s := session(t, sallyport.Options{Contracts: contracts(t, "post: {exfiltrating: true}\nquery: {arg_patterns: {'[*]': x}}\nwrite: {write_params: ['[*]'], allowed_path_prefixes: [/p]}")}, "post", "query", "write")
+	for _, name := range []string{"\u202eab", "a\nb", "\u200bab"} {
+		for _, tool := range []string{"post", "query", "write"} {
+			for _, v := range []string{`"eve@attacker.example"`, `7`, `"a\r\n"`} {
+				args, err := json.Marshal(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				d := decide(t, s, tool, fmt.Sprintf(`{%s:%s}`, args, v))
+				data, err := json.Marshal(d)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, text := range append([]string{d.Reason, string(data)}, texts(d)...) {
+					if strings.ContainsAny(text, "\u202e\u200b\n") {
+						t.Errorf("%s: not safe to show: %q", tool, text)
+					}
+				}
+			}
+		}
+	}
+	deep := strings.Repeat(`{"`+strings.Repeat("n", 60)+`":`, 300) + `"eve@attacker.example"` + strings.Repeat("}", 300)
+	if d := decide(t, s, "post", deep); len(d.Reason) > 1000 {
+		t.Errorf("%d bytes of reason", len(d.Reason))
+	}
+}
+
+func texts(d sallyport.Decision) (all []string) {
+	for _, q := range d.Questions {
+		all = append(all, q.Text)
+	}
+	return all
 }

@@ -109,7 +109,7 @@ func (e *evaluation) bounded(all []flow.Destination) bool {
 func (e *evaluation) judge(d flow.Destination) bool {
 	if d.Malformed != "" {
 		e.d.Evidence = append(e.d.Evidence, Evidence{Argument: d.Place, Destination: d.Raw, Origin: flow.Malformed.String()})
-		return e.deny(CheckFlow, "destination %s=%s is refused: %s", d.Place, quoted(d.Raw), d.Malformed)
+		return e.deny(CheckFlow, "destination %s=%s is refused: %s", shown(d.Place), quoted(d.Raw), d.Malformed)
 	}
 	f := e.s.ledger.Lookup(d)
 	full := f.Origin == flow.Unknown && e.s.ledger.Full()
@@ -120,10 +120,10 @@ func (e *evaluation) judge(d flow.Destination) bool {
 	if f.Origin == flow.Unknown && !full {
 		return e.unknown(Question{
 			Check: CheckFlow, Argument: d.Place, Destination: d.Canonical, origin: f.Origin.String(),
-			Text: fmt.Sprintf("destination %s=%s is not a vouched recipient%s", d.Place, quoted(d.Raw), partly(f)),
+			Text: fmt.Sprintf("destination %s=%s is not a vouched recipient%s", shown(d.Place), quoted(d.Raw), partly(f)),
 		})
 	}
-	text := fmt.Sprintf("destination %s=%s %s", d.Place, quoted(d.Raw), seen(f, full))
+	text := fmt.Sprintf("destination %s=%s %s", shown(d.Place), quoted(d.Raw), seen(f, full))
 	if e.s.engine.opt.Flow.AskUntrusted {
 		e.ask(Question{Check: CheckFlow, Argument: d.Place, Destination: d.Canonical, Text: text, origin: flow.Untrusted.String()})
 		return true

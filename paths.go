@@ -34,10 +34,10 @@ func (e *evaluation) path() bool {
 		}
 		for _, m := range found {
 			if m.Value.Kind() != doc.String {
-				return e.deny(CheckPath, "argument %s is a %s, not a path", m.Place, m.Value.Kind())
+				return e.deny(CheckPath, "argument %s is a %s, not a path", shown(m.Place), m.Value.Kind())
 			}
 			if _, err := root.Check(m.Value.String(), e.s.engine.opt.Resolve); err != nil {
-				return e.deny(CheckPath, "argument %s: %v%s", m.Place, err, allowed(root, err))
+				return e.deny(CheckPath, "argument %s: %v%s", shown(m.Place), err, allowed(root, err))
 			}
 		}
 	}
@@ -50,10 +50,10 @@ func allowed(root *confine.Root, err error) string {
 		return ""
 	}
 	prefixes := root.Prefixes()
-	const shown = 3
+	const most = 3
 	more := ""
-	if len(prefixes) > shown {
-		prefixes, more = prefixes[:shown], " and others"
+	if len(prefixes) > most {
+		prefixes, more = prefixes[:most], " and others"
 	}
 	for i, p := range prefixes {
 		prefixes[i] = quoted(p)
@@ -77,12 +77,12 @@ func (e *evaluation) patterns() bool {
 		}
 		for _, m := range found {
 			if m.Value.Kind() != doc.String {
-				return e.deny(CheckPattern, "argument %s is a %s, and the contract wants text that matches %s", m.Place, m.Value.Kind(), quoted(p.Source))
+				return e.deny(CheckPattern, "argument %s is a %s, and the contract wants text that matches %s", shown(m.Place), m.Value.Kind(), quoted(p.Source))
 			}
 			if s := m.Value.String(); len(s) > maxPatternText {
-				return e.deny(CheckPattern, "argument %s is longer than %d bytes, and the contract wants it to match %s", m.Place, maxPatternText, quoted(p.Source))
+				return e.deny(CheckPattern, "argument %s is longer than %d bytes, and the contract wants it to match %s", shown(m.Place), maxPatternText, quoted(p.Source))
 			} else if !p.Pattern.MatchString(s) {
-				return e.deny(CheckPattern, "argument %s=%s does not match %s in full", m.Place, quoted(s), quoted(p.Source))
+				return e.deny(CheckPattern, "argument %s=%s does not match %s in full", shown(m.Place), quoted(s), quoted(p.Source))
 			}
 		}
 	}
