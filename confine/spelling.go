@@ -40,6 +40,11 @@ func (s Style) parse(path string) (spelling, error) {
 	}
 	sp.relative = path[0] != '/'
 	sp.parts = s.parts(path)
+	for _, p := range sp.parts {
+		if bare := strings.TrimSpace(p); bare != p && (bare == ".." || bare == ".") {
+			return spelling{}, errors.New("it has dots with white space beside them, which a program may drop")
+		}
+	}
 	return sp, nil
 }
 

@@ -25,6 +25,7 @@ var (
 	ErrNotAbsolute  = errors.New("the path is not absolute")
 	ErrTooManyLinks = errors.New("too many symbolic links")
 	ErrTooLong      = errors.New("too many names")
+	ErrOwnView      = errors.New("a link in /proc leads elsewhere for another process")
 )
 
 // Resolve returns path with every symbolic link followed, as far as it exists: the
@@ -106,6 +107,10 @@ func (w *walk) step() error {
 func (w *walk) follow(link string) error {
 	if w.links++; w.links > MaxLinks {
 		return ErrTooManyLinks
+	}
+	// /proc/self/cwd and the like are other places to the program that the path is for.
+	if strings.HasPrefix(link, "/proc/") {
+		return ErrOwnView
 	}
 	target, err := os.Readlink(link)
 	if err != nil {

@@ -219,3 +219,21 @@ func BenchmarkResolve(b *testing.B) {
 		}
 	}
 }
+
+// What this process finds behind such a link says nothing of what another one would.
+func TestLinksInProcAreRefused(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		return // no such links
+	}
+	dir := tree(t)
+	link(t, "/proc/self/cwd", dir, "here")
+	t.Chdir(dir)
+	for _, p := range []string{"/proc/self/cwd/x", "/proc/thread-self/cwd", "/proc/self/root" + dir + "/x", fmt.Sprintf("/proc/%d/cwd/x", os.Getpid()), "/dev/fd/0", dir + "/here/x"} {
+		if got, err := Resolve(p); !errors.Is(err, ErrOwnView) {
+			t.Errorf("%s: %s, %v", p, got, err)
+		}
+	}
+	if _, err := Resolve("/proc/sys/kernel/hostname"); err != nil {
+		t.Errorf("no link: %v", err)
+	}
+}
