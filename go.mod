@@ -2,6 +2,8 @@ module github.com/sallyport-dev/sallyport
 
 go 1.27
 
+toolchain go1.27.3
+
 ignore ./e2e/node_modules
 
 require go.yaml.in/yaml/v4 v4.0.0

@@ -2,6 +2,8 @@ module github.com/sallyport-dev/sallyport/tools
 
 go 1.27
 
+toolchain go1.27.3
+
 tool (
 	golang.org/x/vuln/cmd/govulncheck
 	honnef.co/go/tools/cmd/staticcheck
