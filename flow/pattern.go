@@ -48,6 +48,8 @@ func ParsePattern(s string) (Pattern, error) {
 		return Pattern{}, errors.New("one entry names one destination; write a list")
 	case d.Kind == Email && (strings.ContainsAny(t, "<\"") || d.parts.odd):
 		return Pattern{}, errors.New("an address without display name, quotes, % and ! is meant")
+	case d.Kind == Text && d.parts.sigil == '@' && strings.IndexByte(d.Canonical, '.') > 0 && knownTop(lowerASCII(d.Canonical)):
+		return Pattern{}, errors.New("@ and a domain is nobody's address; write *@example.com for everybody there")
 	case d.Kind == URL && strings.ContainsAny(t, "?#"):
 		return Pattern{}, errors.New("a URL is compared by scheme, host, port and path; leave query and fragment out")
 	}

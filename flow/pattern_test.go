@@ -78,6 +78,7 @@ func TestPattern(t *testing.T) {
 		{"#general", " general ", true},
 		{"general", "General", false},
 		{"general", "general-2", false},
+		{"@ann.smith", "@ann.smith", true},
 		{"Utility Ltd", "Utility  Ltd", false},
 	} {
 		p, err := ParsePattern(c.pattern)
@@ -104,7 +105,7 @@ func TestPatternRefusals(t *testing.T) {
 		"*@com", "*@co.uk", "*.com", "*.co.uk", "*.github.io", "*.203.0.113.7", "*.general", "*@a@x.example",
 		"a@x.example, b@x.example", "Ana <a@x.example>", `"a"@x.example`, "a%b@x.example", "a!b@x.example", "a(b)@x.example",
 		"https://a@x.example/", `https:\\x.example`, "https://x.example/?a=b", "https://x.example/#a", "data:x", "file:///a", "javascript:x",
-		"a@x.example\n", "gen\u200beral", "mailto:a@x.example?bcc=b@y.example", "---",
+		"a@x.example\n", "gen\u200beral", "mailto:a@x.example?bcc=b@y.example", "---", "@x.example", "@corp.com",
 	} {
 		p, err := ParsePattern(s)
 		if err == nil {

@@ -29,7 +29,9 @@ func (c *Config) readAudit(n *strictyaml.Node, p *strictyaml.Problems) {
 	for name, f := range fields {
 		switch name {
 		case "path":
-			if f.IsNull() {
+			if f.IsNull() && f.Text() == "" {
+				p.Add(f, "the path is missing; write null to keep no log, or leave the key out for the default")
+			} else if f.IsNull() {
 				a.Off = true
 			} else {
 				a.Path = readPath(f, p, c.File)

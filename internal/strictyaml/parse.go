@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -114,6 +115,10 @@ func checkText(file string, data []byte) (Problem, bool) {
 		case r < ' ' && r != '\t' && r != '\n' && r != '\r', r == 0x7f, r >= 0x80 && r < 0xa0 && r != 0x85,
 			r == 0xfffe, r == 0xffff:
 			text = "a control character is not allowed here"
+		case r == 0x85, r == 0x2028, r == 0x2029, r == '\r' && !bytes.HasPrefix(data[i+1:], []byte("\n")):
+			text = "YAML ends a line here, a comment too, and many editors do not; use a plain line feed"
+		case unicode.Is(unicode.Bidi_Control, r):
+			text = "a bidirectional control character makes the file look other than it is; remove it, or write it as \\u in double quotes"
 		case r == '\n':
 			line, start = line+1, i+1
 		}
