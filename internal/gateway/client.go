@@ -16,7 +16,7 @@ import (
 type call struct {
 	id      mcp.ID
 	method  string
-	frame   []byte // nil once forwarded
+	frame   []byte // guarded by Relay.mu; nil once forwarded or given up
 	modern  bool   // 2026-07-28 or later
 	arrived time.Time
 
@@ -30,9 +30,11 @@ type call struct {
 
 	// Guarded by Relay.mu.
 	forwarded bool
+	sent      bool // its bytes have left
 	cancelled bool
-	writes    bool // holds the write slot
-	uncounted bool // not in Relay.open
+	cancel    []byte // the client's notice, to be sent right after them
+	writes    bool   // holds the write slot
+	uncounted bool   // not in Relay.open
 }
 
 // readClient reads until end of input.
@@ -86,11 +88,11 @@ func (r *Relay) clientTooLarge(e *stdio.TooLarge) {
 // badFromClient refuses what is no message. A refused answer becomes an error for the
 // server that waits for it.
 func (r *Relay) badFromClient(bad *mcp.ParseError) {
-	r.log.Warn("a message of the client is refused", "reason", bad.Reason)
+	r.log.Warn("a message of the client is refused", "reason", bad.Error())
 	r.recordRefusedFrame(bad)
 	if bad.Kind == mcp.Response {
 		if r.takeAsked(bad.ID) {
-			r.send(mcp.ErrorResponse(bad.ID, mcp.CodeInternal, "[sallyport] the client's answer is refused: "+bad.Reason, nil))
+			r.send(mcp.ErrorResponse(bad.ID, mcp.CodeInternal, "[sallyport] the client's answer is refused: "+bad.Error(), nil))
 		}
 		return
 	}
@@ -98,12 +100,13 @@ func (r *Relay) badFromClient(bad *mcp.ParseError) {
 		return
 	}
 	r.mu.Lock()
-	answered := !bad.ID.IsZero() && (r.calls[bad.ID.Key()] != nil || r.cancelled[bad.ID.Key()] != nil)
+	_, cancelled := r.cancelled[bad.ID.Key()]
+	answered := !bad.ID.IsZero() && (r.calls[bad.ID.Key()] != nil || cancelled)
 	r.mu.Unlock()
 	if answered {
 		return // that id gets its one answer already
 	}
-	r.toClient(mcp.ErrorResponse(bad.ID, bad.Code, "[sallyport] "+bad.Reason, nil))
+	r.toClient(mcp.ErrorResponse(bad.ID, bad.Code, "[sallyport] "+bad.Error(), nil))
 }
 
 func (r *Relay) takeAsked(id mcp.ID) bool {
@@ -155,7 +158,10 @@ func (r *Relay) cancel(m mcp.Message) {
 	delete(r.calls, id.Key())
 	c.cancelled = true
 	r.rememberCancelled(c)
-	forwarded, writes := c.forwarded, c.writes
+	forwarded, sent, writes := c.forwarded, c.sent, c.writes
+	if forwarded && !sent {
+		c.cancel = m.Raw
+	}
 	r.mu.Unlock()
 
 	r.finished(c)
@@ -164,21 +170,30 @@ func (r *Relay) cancel(m mcp.Message) {
 	}
 	r.recordOutcome(c, outcome{name: "cancelled"})
 	r.opt.Session.Forget(c.decision.ID)
-	r.send(m.Raw)
+	if sent {
+		r.send(m.Raw)
+	}
 	if writes {
 		time.AfterFunc(r.opt.CancelGrace, func() { r.releaseWrite(c) })
 	}
 }
 
-// rememberCancelled is called with mu held.
+// rememberCancelled is called with mu held. Of most calls it keeps the id and no more.
 func (r *Relay) rememberCancelled(c *call) {
-	r.cancelled[c.id.Key()] = c
+	r.cancelled[c.id.Key()] = nil
+	if c.forwarded && c.writes {
+		r.cancelled[c.id.Key()] = c
+	}
 	r.cancelAge = append(r.cancelAge, c.id.Key())
 	for len(r.cancelAge) > maxCancelled {
 		delete(r.cancelled, r.cancelAge[0])
 		r.cancelAge = r.cancelAge[1:]
 	}
 }
+
+// unknownMethod is the event of a request whose method is not known: the log has events
+// of its own, which a client must not be able to name.
+const unknownMethod = "unknown"
 
 func (r *Relay) clientRequest(ctx context.Context, m mcp.Message) {
 	c := &call{id: m.ID, method: m.Method, frame: m.Raw, arrived: time.Now()}
@@ -198,6 +213,7 @@ func (r *Relay) clientRequest(ctx context.Context, m mcp.Message) {
 	c.modern = version >= mcp.V20260728
 
 	if !mcp.Known(mcp.ToServer, mcp.Request, m.Method) {
+		c.method, c.target = unknownMethod, m.Method
 		r.refuseRequest(c, mcp.CodeMethodNotFound, "method "+quote.Value(m.Method, 64)+" is not known to the gateway and is not relayed")
 		return
 	}
@@ -214,17 +230,21 @@ func (r *Relay) register(c *call) (why string, answer bool) {
 	key := c.id.Key()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	_, cancelled := r.cancelled[key]
 	switch {
 	case r.ended:
 		return "the relay has ended", true
 	case r.calls[key] != nil:
 		return "its id is in use by another request", false
-	case r.own[key] != nil, r.cancelled[key] != nil:
+	case r.own[key] != nil, cancelled:
 		return "its id was used before", true
 	case len(r.calls) >= maxOpen:
 		return "too many requests are open", true
+	case r.waiting > 0 && r.waiting+len(c.frame) > waitingFrames*r.opt.MaxMessage:
+		return "the requests that wait to be forwarded are too large", true
 	}
 	r.calls[key] = c
+	r.waiting += len(c.frame)
 	if c.method == "subscriptions/listen" {
 		c.uncounted = true // it stays open as long as the client likes
 	} else {
@@ -238,12 +258,19 @@ func (r *Relay) register(c *call) (why string, answer bool) {
 func (r *Relay) take(c *call) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.dropFrame(c)
 	if r.calls[c.id.Key()] != c {
 		return false
 	}
 	delete(r.calls, c.id.Key())
 	r.answering.Add(1)
 	return true
+}
+
+// dropFrame lets go of a frame that leaves or never will. Called with mu held.
+func (r *Relay) dropFrame(c *call) {
+	r.waiting -= len(c.frame)
+	c.frame = nil
 }
 
 // refuseRequest answers a request with an error that is no decision of the engine's.

@@ -176,6 +176,7 @@ func (r *Relay) releaseWrite(c *call) {
 	for len(r.writers) > 0 && next == nil {
 		next, r.writers = r.writers[0], r.writers[1:]
 		if next.cancelled {
+			r.dropFrame(next)
 			next = nil
 		}
 	}
@@ -235,16 +236,23 @@ func verdictOutcome(d sallyport.Decision) string {
 // forward sends the bytes that were judged.
 func (r *Relay) forward(c *call) {
 	r.mu.Lock()
+	frame := c.frame
+	r.dropFrame(c)
 	if r.calls[c.id.Key()] != c {
 		r.mu.Unlock()
 		r.dropped(c)
 		return
 	}
 	c.forwarded = true
-	frame := c.frame
-	c.frame = nil
 	r.mu.Unlock()
 	r.send(frame)
+	r.mu.Lock()
+	c.sent = true
+	cancel := c.cancel
+	r.mu.Unlock()
+	if cancel != nil {
+		r.send(cancel)
+	}
 }
 
 // dropped cleans up after a call that was cancelled before it was forwarded, or that the

@@ -35,7 +35,9 @@ type listing struct {
 	tools  []contract.Tool
 	seen   map[string]bool // cursors
 	again  int             // runs before this one that a change made worthless
+	size   int             // bytes of the pages so far
 	failed *time.Timer
+	late   bool // the time was up while a page was read; guarded by Relay.mu
 }
 
 // Limits of one listing.
@@ -77,10 +79,14 @@ func (r *Relay) newListing(like mcp.ID, again int) []byte {
 	r.catalogue.stale = false
 	l.failed = time.AfterFunc(r.opt.ListTimeout, func() {
 		if r.dropListing(l) {
-			r.listFailed(l, fmt.Sprintf("the server did not list its tools within %v", r.opt.ListTimeout))
+			r.listFailed(l, r.tooSlow())
 		}
 	})
 	return listRequest(l, "")
+}
+
+func (r *Relay) tooSlow() string {
+	return fmt.Sprintf("the server did not list its tools within %v", r.opt.ListTimeout)
 }
 
 // requestMeta copies what a request of 2026-07-28 says of its client.
@@ -141,6 +147,7 @@ func (r *Relay) dropListing(l *listing) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.own[l.id.Key()] != l {
+		l.late = true
 		return false
 	}
 	delete(r.own, l.id.Key())
@@ -158,6 +165,10 @@ func (r *Relay) listAnswered(ctx context.Context, l *listing, m mcp.Message) {
 		r.listFailed(l, "the server's tool list cannot be read")
 		return
 	}
+	if l.size += len(m.Result); l.size > r.opt.MaxMessage {
+		r.listFailed(l, "the server's tool list is too large")
+		return
+	}
 	l.tools = append(l.tools, tools(r.opt.Upstream, v)...)
 	cursor := v.Get("nextCursor").String()
 	switch {
@@ -168,9 +179,16 @@ func (r *Relay) listAnswered(ctx context.Context, l *listing, m mcp.Message) {
 	default:
 		l.seen[cursor] = true
 		r.mu.Lock()
-		l.id = r.ownID(l.id)
-		r.own[l.id.Key()] = l
+		late := l.late
+		if !late {
+			l.id = r.ownID(l.id)
+			r.own[l.id.Key()] = l
+		}
 		r.mu.Unlock()
+		if late {
+			r.listFailed(l, r.tooSlow())
+			return
+		}
 		r.queue(listRequest(l, cursor))
 	}
 }
@@ -198,16 +216,17 @@ func (r *Relay) listDone(ctx context.Context, l *listing) {
 }
 
 // releaseHeld runs the calls that waited for the list, in order. Calls that arrive
-// meanwhile go to the end of the same queue.
+// meanwhile go to the end of the same queue. The first runs in any case: a server that
+// says with every list that it has changed must not hold calls for ever.
 func (r *Relay) releaseHeld(ctx context.Context) {
-	for {
+	for first := true; ; first = false {
 		r.mu.Lock()
 		if len(r.catalogue.held) == 0 || r.catalogue.state != listedState {
 			r.mu.Unlock()
 			return
 		}
 		c := r.catalogue.held[0]
-		if r.catalogue.stale {
+		if r.catalogue.stale && !first {
 			r.catalogue.state = beingListed
 			frame := r.newListing(c.id, 0)
 			r.mu.Unlock()

@@ -87,7 +87,7 @@ func (r *Relay) recordRefusedFrame(bad *mcp.ParseError) {
 		return
 	}
 	rec := r.record(&call{id: bad.ID, method: "frame"}, "verdict")
-	rec.Verdict, rec.Outcome, rec.Reason = sallyport.Deny.String(), "denied", bad.Reason
+	rec.Verdict, rec.Outcome, rec.Reason = sallyport.Deny.String(), "denied", bad.Error()
 	if _, err := r.opt.Audit.Append(rec); err != nil {
 		r.log.Error("a refusal could not be recorded", "log", r.opt.Audit.Path(), "error", err)
 	}

@@ -50,6 +50,9 @@ type Options struct {
 	MaxMessage  int           // bytes of one frame; default stdio.DefaultMaxMessage
 	Drain       time.Duration // how long open calls may go on after the client's end of input; default 30 s
 	ListTimeout time.Duration // for the gateway's own tools/list; default 30 s
+	// Farewell is how long, at the end, the last answers wait for a client that does not
+	// read them. Default 1 s.
+	Farewell time.Duration
 	// CancelGrace is how long a cancelled write keeps others from starting when the server
 	// does not say that it ended. Default 5 s.
 	CancelGrace time.Duration
@@ -61,6 +64,8 @@ const (
 	maxCancelled   = 1_000     // cancelled ids remembered, so that a late answer is not taken for another's
 	maxStates      = 1_024     // requestState values of the upstream remembered
 	inlineOutput   = 256 << 10 // bytes; larger output is recorded beside the reader
+	maxBeside      = 4         // such outputs at once; with more the server waits
+	waitingFrames  = 4         // times MaxMessage: bytes of requests that were not forwarded yet
 	maxServerQueue = 1_024     // messages to the server that its own reader caused
 )
 
@@ -71,10 +76,10 @@ type Relay struct {
 	server *stdio.Writer
 	log    *slog.Logger
 
-	toServer chan []byte    // from the server's reader, see the package comment
-	lost     chan struct{}  // closed when the server's input failed
-	gone     chan struct{}  // closed when the client's output failed
-	beside   sync.WaitGroup // outputs being recorded beside the reader
+	toServer chan []byte   // from the server's reader, see the package comment
+	lost     chan struct{} // closed when the server's input failed
+	gone     chan struct{} // closed when the client's output failed
+	beside   chan struct{} // holds one for each output being recorded beside the reader
 
 	// answering counts calls that were taken from the table and whose answer is being
 	// written. It grows under mu, and not after ended is set.
@@ -82,7 +87,7 @@ type Relay struct {
 
 	mu        sync.Mutex // guards all below
 	calls     map[string]*call
-	cancelled map[string]*call
+	cancelled map[string]*call // nil but for a write that may still run
 	cancelAge []string
 	asked     map[string]mcp.ID // requests of the server that the client has to answer
 	own       map[string]*listing
@@ -93,6 +98,7 @@ type Relay struct {
 	states    map[[32]byte]sallyport.DecisionID
 	stateAge  [][32]byte
 	open      int           // requests that still get an answer
+	waiting   int           // bytes of frames that were not forwarded yet
 	idle      chan struct{} // closed when draining and open is 0
 	draining  bool
 	ended     bool
@@ -111,6 +117,9 @@ func New(opt Options) *Relay {
 	if opt.ListTimeout == 0 {
 		opt.ListTimeout = 30 * time.Second
 	}
+	if opt.Farewell == 0 {
+		opt.Farewell = time.Second
+	}
 	if opt.CancelGrace == 0 {
 		opt.CancelGrace = 5 * time.Second
 	}
@@ -118,7 +127,8 @@ func New(opt Options) *Relay {
 		opt: opt, log: opt.Log,
 		client: stdio.NewWriter(opt.ClientOut), server: stdio.NewWriter(opt.ServerIn),
 		toServer: make(chan []byte, maxServerQueue), lost: make(chan struct{}), gone: make(chan struct{}),
-		calls: make(map[string]*call), cancelled: make(map[string]*call), asked: make(map[string]mcp.ID),
+		beside: make(chan struct{}, maxBeside),
+		calls:  make(map[string]*call), cancelled: make(map[string]*call), asked: make(map[string]mcp.ID),
 		own: make(map[string]*listing), states: make(map[[32]byte]sallyport.DecisionID), idle: make(chan struct{}),
 	}
 }
@@ -144,14 +154,14 @@ func (r *Relay) Run(ctx context.Context) Ending {
 		}
 		return r.drain(ctx, serverDone)
 	case <-r.gone:
-		r.end("the client reads no more")
+		r.end(ctx, "the client reads no more", r.opt.Farewell)
 		return ClientEnded
 	case err := <-serverDone:
-		return r.serverEnded(err)
+		return r.serverEnded(ctx, err)
 	case <-r.lost:
-		return r.serverEnded(errors.New("it closed its input"))
+		return r.serverLost(ctx, serverDone)
 	case <-ctx.Done():
-		r.end("the gateway is stopping")
+		r.end(ctx, "the gateway is stopping", r.opt.Farewell)
 		return Stopped
 	}
 }
@@ -174,22 +184,38 @@ func (r *Relay) drain(ctx context.Context, serverDone <-chan error) Ending {
 	select {
 	case <-r.idle:
 	case <-limit.C:
-		r.end(fmt.Sprintf("the client's input ended and the call took more than %v after that", r.opt.Drain))
+		r.end(ctx, fmt.Sprintf("the client's input ended and the call took more than %v after that", r.opt.Drain), r.opt.Farewell)
 	case <-r.gone:
 	case err := <-serverDone:
-		return r.serverEnded(err)
+		return r.serverEnded(ctx, err)
 	case <-r.lost:
-		return r.serverEnded(errors.New("it closed its input"))
+		return r.serverLost(ctx, serverDone)
 	case <-ctx.Done():
-		r.end("the gateway is stopping")
+		r.end(ctx, "the gateway is stopping", r.opt.Farewell)
 		return Stopped
 	}
-	r.end("the client has gone")
+	r.end(ctx, "the client has gone", r.opt.Farewell)
 	return ClientEnded
 }
 
-func (r *Relay) serverEnded(err error) Ending {
-	r.beside.Wait() // what it still said is relayed first
+// lastWords is how long a server that reads no more may go on to answer.
+const lastWords = 2 * time.Second
+
+// serverLost ends the relay for a server that reads no more. One that has died is found
+// out by a write first, and what it answered before still stands in its output.
+func (r *Relay) serverLost(ctx context.Context, serverDone <-chan error) Ending {
+	limit := time.NewTimer(lastWords)
+	defer limit.Stop()
+	select {
+	case <-serverDone:
+	case <-limit.C:
+	case <-r.gone:
+	case <-ctx.Done():
+	}
+	return r.serverEnded(ctx, errors.New("it closed its input"))
+}
+
+func (r *Relay) serverEnded(ctx context.Context, err error) Ending {
 	how := ""
 	if r.opt.HowServerEnded != nil {
 		how = r.opt.HowServerEnded()
@@ -203,12 +229,14 @@ func (r *Relay) serverEnded(err error) Ending {
 		how = fmt.Sprintf("the server %s ended", r.opt.Upstream)
 	}
 	r.log.Error(how)
-	r.end(how)
+	r.end(ctx, how, r.opt.Drain)
 	return ServerEnded
 }
 
-// end answers everything that is open with an error. After it nothing is answered any more.
-func (r *Relay) end(why string) {
+// end answers everything that is open with an error. After it nothing is answered any
+// more. The client has so long to read the last answers, and Farewell once ctx is
+// cancelled: one that does not read must not keep the gateway from ending.
+func (r *Relay) end(ctx context.Context, why string, patience time.Duration) {
 	r.mu.Lock()
 	if r.ended {
 		r.mu.Unlock()
@@ -224,14 +252,43 @@ func (r *Relay) end(why string) {
 	clear(r.calls)
 	r.stopListing()
 	r.mu.Unlock()
+
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		for _, c := range open {
+			r.toClient(mcp.ErrorResponse(c.id, mcp.CodeInternal, "[sallyport] "+why+" before it answered", nil))
+		}
+		r.answering.Wait() // for what the server still said, too
+	}()
 	for _, c := range open {
 		if forwarded[c] {
 			r.recordOutcome(c, outcome{name: "error", detail: why})
 			r.opt.Session.Forget(c.decision.ID)
 		}
-		r.toClient(mcp.ErrorResponse(c.id, mcp.CodeInternal, "[sallyport] "+why+" before it answered", nil))
 	}
-	r.answering.Wait()
+	r.awaitRead(ctx, answered, patience)
+}
+
+// awaitRead waits until the last answers were written, or will not be.
+func (r *Relay) awaitRead(ctx context.Context, answered <-chan struct{}, patience time.Duration) {
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	stopped := ctx.Done()
+	for {
+		select {
+		case <-answered:
+			return
+		case <-r.gone:
+			return
+		case <-stopped:
+			stopped = nil
+			limit.Reset(min(patience, r.opt.Farewell))
+		case <-limit.C:
+			r.log.Warn("the client does not read its last answers")
+			return
+		}
+	}
 }
 
 // toClient writes one message. A client that reads no more ends the relay.

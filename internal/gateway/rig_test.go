@@ -33,6 +33,7 @@ type rig struct {
 	clientIn  *io.PipeWriter
 	fromRelay chan string // what the client hears
 	serverOut *io.PipeWriter
+	serverIn  *io.PipeReader
 	toServer  chan string // what the server hears, but for what answers automatically
 
 	cancel  context.CancelFunc
@@ -110,7 +111,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	clientOutR, clientOut := io.Pipe()
 	serverIn, serverInW := io.Pipe()
 	serverOutR, serverOut := io.Pipe()
-	g.clientIn, g.serverOut = clientInW, serverOut
+	g.clientIn, g.serverOut, g.serverIn = clientInW, serverOut, serverIn
 	opt := Options{
 		Session: session, Policy: pol, DryRun: eo.DryRun, Caller: "local", SessionID: "s", Upstream: "srv",
 		ClientIn: &endReader{Reader: clientIn, end: g.allRead}, ClientOut: clientOut, ServerIn: serverInW, ServerOut: serverOutR,

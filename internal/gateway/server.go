@@ -39,6 +39,10 @@ func (r *Relay) fromServer(ctx context.Context, frame []byte) {
 		return
 	}
 	m = mcp.StripReserved(m)
+	if m.Extra && !r.observe("frame", 0, m.Raw) {
+		r.unreadable(&mcp.ParseError{Code: mcp.CodeInvalidRequest, ID: m.ID, Reason: "it could not be recorded", Kind: m.Kind})
+		return
+	}
 	switch m.Kind {
 	case mcp.Request:
 		r.serverRequest(m)
@@ -63,10 +67,12 @@ func (r *Relay) serverTooLarge(e *stdio.TooLarge) {
 // common; an answer among them that cannot be read still ends its request.
 func (r *Relay) badFromServer(bad *mcp.ParseError, frame []byte) {
 	r.log.Warn("output of the server is dropped: no protocol message", "server", r.opt.Upstream,
-		"reason", bad.Reason, "line", quote.Text(string(frame[:min(len(frame), 400)]), 200))
+		"reason", bad.Error(), "line", quote.Text(string(frame[:min(len(frame), 400)]), 200))
 	r.unreadable(bad)
 }
 
+// unreadable ends what waits for a message that is refused. The client hears nothing of
+// the server's words, which the ledger has not seen.
 func (r *Relay) unreadable(bad *mcp.ParseError) {
 	if bad.ID.IsZero() {
 		return
@@ -193,14 +199,12 @@ func (r *Relay) serverResponse(ctx context.Context, m mcp.Message) {
 	c := r.takeForwarded(m.ID)
 	if c == nil {
 		r.mu.Lock()
-		late := r.cancelled[m.ID.Key()]
-		delete(r.cancelled, m.ID.Key())
-		if late != nil {
-			r.rememberCancelled(late) // the id stays used
-		}
+		late, cancelled := r.cancelled[m.ID.Key()]
 		r.mu.Unlock()
 		if late != nil {
 			r.releaseWrite(late)
+		}
+		if cancelled {
 			return // a cancelled request gets no answer
 		}
 		r.log.Warn("an answer of the server that answers nothing is dropped", "id", quote.Text(m.ID.Raw(), 64))
@@ -208,8 +212,15 @@ func (r *Relay) serverResponse(ctx context.Context, m mcp.Message) {
 	}
 	if len(m.Raw) > inlineOutput {
 		// Its recording takes milliseconds: other calls' answers go on meanwhile.
-		r.beside.Go(func() { r.answer(c, m) })
-		return
+		select {
+		case r.beside <- struct{}{}:
+			go func() {
+				defer func() { <-r.beside }()
+				r.answer(c, m)
+			}()
+			return
+		default: // enough are held in memory
+		}
 	}
 	r.answer(c, m)
 }

@@ -137,11 +137,11 @@ func FuzzParse(f *testing.F) {
 }
 
 func checkRefusal(t *testing.T, perr *ParseError, skim *Skim, members map[string]jsontext.Value) {
-	if perr.Code != CodeParse && perr.Code != CodeInvalidRequest || perr.Reason == "" || len(perr.Reason) > 500 {
+	if perr.Code != CodeParse && perr.Code != CodeInvalidRequest || perr.Error() == "" || len(perr.Error()) > 500 {
 		t.Fatalf("refused with %+v", perr)
 	}
-	if quote.Text(perr.Reason, 0) != perr.Reason {
-		t.Fatalf("reason %q", perr.Reason)
+	if quote.Text(perr.Error(), 0) != perr.Error() {
+		t.Fatalf("reason %q", perr.Error())
 	}
 	if members != nil && !perr.ID.IsZero() && perr.ID.Raw() != string(members["id"]) {
 		t.Fatalf("id %q of a frame with id %q", perr.ID.Raw(), members["id"])

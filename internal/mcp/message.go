@@ -51,15 +51,22 @@ type Message struct {
 	Params []byte // raw object, nil if absent
 	Result []byte // raw value, nil if absent
 	Error  []byte // raw object, nil if absent
+	Extra  bool   // the envelope has members besides those above, in Raw only
 }
 
 // ParseError is why a frame is no message. It is safe to print and to send.
 type ParseError struct {
 	Code   int    // CodeParse or CodeInvalidRequest
 	ID     ID     // the frame's id when one could be read without doubt
-	Reason string // bounded, one printable line; quotes nothing from the frame but escaped, short names
+	Reason string // bounded, one printable line; quotes nothing from the frame
+	Name   string // the member that Reason is about, "" if none: text from the frame, short, quoted and escaped
 	Kind   Kind   // Request, Notification or Response if that much is certain, else 0
 }
 
-// Error returns the reason.
-func (e *ParseError) Error() string { return e.Reason }
+// Error returns the reason and the name.
+func (e *ParseError) Error() string {
+	if e.Name != "" {
+		return e.Reason + ": " + e.Name
+	}
+	return e.Reason
+}

@@ -25,9 +25,12 @@ func Parse(frame []byte) (Message, *ParseError) {
 	if code, reason := judge(raw); code != 0 {
 		return Message{}, refuse(raw, code, reason)
 	}
-	m, reason := decode(raw)
+	e := envelope{raw: raw}
+	m, reason := e.decode()
 	if reason != "" {
-		return Message{}, refuse(raw, CodeInvalidRequest, reason)
+		bad := refuse(raw, CodeInvalidRequest, reason)
+		bad.Name = e.reasonName
+		return Message{}, bad
 	}
 	return m, nil
 }
@@ -131,9 +134,8 @@ func where(err *jsontext.SyntacticError) string {
 
 // decode reads the envelope of a valid JSON object. A reason that is not empty says why
 // it is no message.
-func decode(raw []byte) (m Message, reason string) {
-	e := envelope{raw: raw}
-	if end := walk(raw, 0, e.member); end < 0 {
+func (e *envelope) decode() (m Message, reason string) {
+	if end := walk(e.raw, 0, e.member); end < 0 {
 		if e.reason == "" {
 			e.reason = "not a JSON object"
 		}
@@ -147,7 +149,8 @@ type envelope struct {
 	raw                                       []byte
 	jsonrpc, id, method, params, result, fail []byte
 	names                                     nameSet
-	reason                                    string
+	extra                                     bool
+	reason, reasonName                        string
 }
 
 // member takes one member of the envelope; see walk.
@@ -178,11 +181,12 @@ func (e *envelope) member(rawName []byte, i int) int {
 		e.fail = value
 	default:
 		if isVariant(name, envelopeNames) {
-			return e.stop("the envelope has a member that is one of the protocol's but for case: ", name)
+			return e.stop("the envelope has a member that is one of the protocol's but for case", name)
 		}
+		e.extra = true
 	}
 	if e.names.add(name) {
-		return e.stop("the envelope has names that are equal but for case: ", name)
+		return e.stop("the envelope has names that are equal but for case", name)
 	}
 	return end
 }
@@ -195,10 +199,10 @@ func (e *envelope) walkParams(i int) int {
 	return walk(e.raw, i, func(rawName []byte, i int) int {
 		name := unquoteName(rawName)
 		if names.add(name) {
-			return e.stop("params has names that are equal but for case: ", name)
+			return e.stop("params has names that are equal but for case", name)
 		}
 		if isVariant(name, paramNames) {
-			return e.stop("params has a member that is one of the protocol's but for case: ", name)
+			return e.stop("params has a member that is one of the protocol's but for case", name)
 		}
 		if string(name) == "arguments" && at(e.raw, i) == '{' {
 			return e.walkArguments(i)
@@ -211,7 +215,7 @@ func (e *envelope) walkArguments(i int) int {
 	var names nameSet
 	return walk(e.raw, i, func(rawName []byte, i int) int {
 		if name := unquoteName(rawName); names.add(name) {
-			return e.stop("arguments has names that are equal but for case: ", name)
+			return e.stop("arguments has names that are equal but for case", name)
 		}
 		return skipValue(e.raw, i)
 	})
@@ -222,7 +226,7 @@ func (e *envelope) stop(reason string, name []byte) int {
 	if e.reason == "" {
 		e.reason = reason
 		if name != nil {
-			e.reason += quote.Value(string(name[:min(len(name), 4*maxShown)]), maxShown)
+			e.reasonName = quote.Value(string(name[:min(len(name), 4*maxShown)]), maxShown)
 		}
 	}
 	return -1
@@ -233,7 +237,7 @@ func (e *envelope) message() (m Message, reason string) {
 	if v, _ := unquote(e.jsonrpc); string(v) != "2.0" {
 		return Message{}, `"jsonrpc" must be "2.0"`
 	}
-	m = Message{Raw: e.raw, Params: e.params, Result: e.result, Error: e.fail}
+	m = Message{Raw: e.raw, Params: e.params, Result: e.result, Error: e.fail, Extra: e.extra}
 	switch {
 	case e.method != nil && (e.result != nil || e.fail != nil):
 		return Message{}, "both a method and a result or error"

@@ -26,11 +26,11 @@ func refused(t *testing.T, frame string) *ParseError {
 	if err == nil {
 		t.Fatalf("Parse(%.200q) accepted it as %+v", frame, m)
 	}
-	if quote.Text(err.Reason, 0) != err.Reason {
-		t.Errorf("reason %q is not printable", err.Reason)
+	if quote.Text(err.Error(), 0) != err.Error() {
+		t.Errorf("reason %q is not printable", err.Error())
 	}
-	if len(err.Reason) > 500 {
-		t.Errorf("reason has %d bytes", len(err.Reason))
+	if len(err.Error()) > 500 {
+		t.Errorf("reason has %d bytes", len(err.Error()))
 	}
 	return err
 }
@@ -118,9 +118,9 @@ func TestParseRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		err := refused(t, tt.frame)
-		if err.Code != tt.code || err.ID.Raw() != tt.id || err.Kind != tt.kind || !strings.Contains(err.Reason, tt.reason) {
+		if err.Code != tt.code || err.ID.Raw() != tt.id || err.Kind != tt.kind || !strings.Contains(err.Error(), tt.reason) {
 			t.Errorf("Parse(%q) = code %d, id %q, %v, %q; want %d, %q, %v, %q",
-				tt.frame, err.Code, err.ID.Raw(), err.Kind, err.Reason, tt.code, tt.id, tt.kind, tt.reason)
+				tt.frame, err.Code, err.ID.Raw(), err.Kind, err.Error(), tt.code, tt.id, tt.kind, tt.reason)
 		}
 	}
 }
@@ -132,7 +132,7 @@ func TestParseDepth(t *testing.T) {
 	for _, tt := range [][2]string{{"[", "]"}, {`{"a":`, "}"}} {
 		parsed(t, frame(MaxDepth-1, tt[0], tt[1]))
 		err := refused(t, frame(MaxDepth, tt[0], tt[1]))
-		if err.Code != CodeInvalidRequest || err.ID.Raw() != "1" || !strings.Contains(err.Reason, "deeper than 500") {
+		if err.Code != CodeInvalidRequest || err.ID.Raw() != "1" || !strings.Contains(err.Error(), "deeper than 500") {
 			t.Errorf("one level too many: %+v", err)
 		}
 	}
@@ -145,7 +145,7 @@ func TestParseManyMembers(t *testing.T) {
 	frame := `{"jsonrpc":"2.0","id":1,"result":%}`
 	parsed(t, strings.Replace(frame, "%", object(MaxNames), 1))
 	err := refused(t, strings.Replace(frame, "%", object(MaxNames+1), 1))
-	if err.Code != CodeInvalidRequest || err.ID.Raw() != "1" || !strings.Contains(err.Reason, "262144 members") {
+	if err.Code != CodeInvalidRequest || err.ID.Raw() != "1" || !strings.Contains(err.Error(), "262144 members") {
 		t.Errorf("one member too many: %+v", err)
 	}
 	// Many members of many objects are not many of one, nor are colons in strings.
@@ -230,12 +230,12 @@ func TestB072Batches(t *testing.T) {
 		"[" + call + "]", "[]", " \t [" + call + "]", "[[" + call + "]]", "[" + note + "," + call + "]", "[", "[1,",
 	} {
 		err := refused(t, frame)
-		if err.Code != CodeInvalidRequest || !err.ID.IsZero() || !strings.Contains(err.Reason, "batch") {
+		if err.Code != CodeInvalidRequest || !err.ID.IsZero() || !strings.Contains(err.Error(), "batch") {
 			t.Errorf("%s: %+v", frame, err)
 		}
 	}
 	for _, frame := range []string{"\ufeff[" + call + "]", "\ufeff" + call} {
-		if err := refused(t, frame); err.Code != CodeParse || !strings.Contains(err.Reason, "byte order mark") {
+		if err := refused(t, frame); err.Code != CodeParse || !strings.Contains(err.Error(), "byte order mark") {
 			t.Errorf("%s: %+v", frame, err)
 		}
 	}
@@ -318,8 +318,8 @@ func TestB081HostileText(t *testing.T) {
 	quoted := string(appendString(nil, name))
 	err := refused(t, `{"jsonrpc":"2.0","id":1,"method":"m","params":{`+quoted+`:1,`+
 		string(appendString(nil, strings.ToUpper(name)))+`:2}}`)
-	if !strings.Contains(err.Reason, `NA\r\n{"LEVEL":"INFO"}\u{001b}[2J\u{202e}`) {
-		t.Errorf("reason %q", err.Reason)
+	if !strings.Contains(err.Error(), `NA\r\n{"LEVEL":"INFO"}\u{001b}[2J\u{202e}`) {
+		t.Errorf("reason %q", err.Error())
 	}
 	deep := strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
 	err = refused(t, `{"jsonrpc":"2.0","id":4,"method":"m","params":{"a":`+deep+`}}`)
@@ -327,4 +327,33 @@ func TestB081HostileText(t *testing.T) {
 		t.Errorf("%+v", err)
 	}
 	refused(t, strings.Repeat(`{"a":`, 100_000))
+}
+
+// What a frame calls its members stands apart from the reason: it is somebody else's text.
+func TestReasonHoldsNoText(t *testing.T) {
+	for _, frame := range []string{
+		`{"jsonrpc":"2.0","id":1,"result":{},"Eve@x.example":1,"eve@x.example":2}`,
+		`{"jsonrpc":"2.0","id":1,"method":"m","params":{"Eve@x.example":1,"eve@x.example":2}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"m","params":{"arguments":{"Eve@x.example":1,"eve@x.example":2}}}`,
+	} {
+		_, bad := Parse([]byte(frame))
+		if bad == nil || strings.Contains(bad.Reason, "x.example") || bad.Name != "'eve@x.example'" || bad.Error() != bad.Reason+": "+bad.Name {
+			t.Errorf("%s: %#v", frame, bad)
+		}
+	}
+}
+
+func TestExtraMembersOfTheEnvelope(t *testing.T) {
+	for frame, want := range map[string]bool{
+		`{"jsonrpc":"2.0","id":1,"result":{}}`:                                   false,
+		`{"jsonrpc":"2.0","id":1,"method":"m","params":{"x":1}}`:                 false,
+		`{"jsonrpc":"2.0","id":1,"result":{},"x":"eve@x.example"}`:               true,
+		`{"x":null,"jsonrpc":"2.0","method":"notifications/message"}`:            true,
+		`{"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.sallyport/a":1}},"x":1}`: true,
+	} {
+		m, bad := Parse([]byte(frame))
+		if bad != nil || m.Extra != want || StripReserved(m).Extra != want {
+			t.Errorf("%s: %v %v", frame, m.Extra, bad)
+		}
+	}
 }

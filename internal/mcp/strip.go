@@ -21,7 +21,8 @@ func StripReserved(m Message) Message {
 		return m
 	}
 	c.out = append(c.out, c.src[c.done:]...)
-	stripped, _ := decode(c.out)
+	e := envelope{raw: c.out}
+	stripped, _ := e.decode()
 	return stripped
 }
 
