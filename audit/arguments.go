@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/sallyport-dev/sallyport/doc"
 )
@@ -15,6 +16,9 @@ type encoder struct {
 
 	// What was redacted in this record, to keep it out of other members.
 	secrets  []string
+	names    []string               // of members within what was redacted
+	size     int                    // bytes of secrets and names
+	searched int                    // bytes of them that were searched for parts
 	hidden   map[doc.Value]struct{} // containers by identity, scalars by value
 	tooMany  bool                   // secrets or hidden are incomplete
 	selected map[doc.Value]struct{}
@@ -30,6 +34,7 @@ type encoder struct {
 const (
 	maxKept      = 1 << 20 // bytes of a buffer that is used again
 	maxSecrets   = 1000
+	maxSearched  = 64 << 20
 	minSecret    = 4       // bytes; shorter ones stand in too many words
 	maxEmbedded  = 1 << 20 // bytes of a string that is read as JSON
 	maxNesting   = 4       // JSON in a string in JSON in a string …
@@ -58,12 +63,13 @@ func (e *encoder) release() {
 		buf = nil
 	}
 	clear(e.secrets)
+	clear(e.names)
 	clear(e.hidden)
 	if len(e.selected) > maxSecrets {
 		e.selected = map[doc.Value]struct{}{} // clearing a map keeps its size
 	}
 	clear(e.selected)
-	*e = encoder{buf: buf, secrets: e.secrets[:0], hidden: e.hidden, selected: e.selected}
+	*e = encoder{buf: buf, secrets: e.secrets[:0], names: e.names[:0], hidden: e.hidden, selected: e.selected}
 	encoders.Put(e)
 }
 
@@ -74,7 +80,7 @@ func (e *encoder) arguments(v doc.Value) {
 	}
 	e.args = v
 	if e.red.drop {
-		e.hide(v)
+		e.hide(v, false)
 	} else {
 		e.selectAll(v)
 		e.buf = append(e.buf, `,"arguments":`...)
@@ -125,12 +131,17 @@ func (e *encoder) value(v doc.Value) {
 
 func (e *encoder) list(v doc.Value) {
 	e.buf = append(e.buf, '[')
+	pair := v.Len() == 2 && v.At(0).Kind() == doc.String && e.red.secretName(v.At(0).String())
 	for i, el := range v.Elements() {
 		before := len(e.buf)
 		if i > 0 {
 			e.buf = append(e.buf, ',')
 		}
-		e.value(el)
+		if pair && i == 1 {
+			e.redact(el)
+		} else {
+			e.value(el)
+		}
 		e.bound(before)
 	}
 	e.buf = append(e.buf, ']')
@@ -199,7 +210,7 @@ func (e *encoder) secretPair(v doc.Value) bool {
 
 func pairName(name string) bool {
 	switch name {
-	case "name", "Name", "key", "Key", "header", "field", "label", "id":
+	case "name", "Name", "key", "Key", "k", "header", "field", "label", "id":
 		return true
 	}
 	return false
@@ -207,7 +218,7 @@ func pairName(name string) bool {
 
 func pairValue(name string) bool {
 	switch name {
-	case "value", "Value", "values", "Values", "val", "text", "content", "default":
+	case "value", "Value", "values", "Values", "val", "v", "text", "content", "default":
 		return true
 	}
 	return false
@@ -250,20 +261,26 @@ func (e *encoder) embedded(s string, inner doc.Value) {
 	e.buf = appendCut(e.buf[:before], s, e.red.maxValue)
 }
 
+// looksLikeJSON reports text that begins as a list or object does, or as the text of
+// one that was quoted once more.
 func looksLikeJSON(s string) bool {
-	s = strings.TrimLeft(s, " \t\r\n\ufeff")
+	s = strings.TrimLeftFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == 0xfeff })
+	if len(s) > 1 && s[0] == '"' {
+		return strings.IndexByte("{[\\", s[1]) >= 0
+	}
 	return s != "" && (s[0] == '{' || s[0] == '[')
 }
 
 // redact writes the digest of v in its place and remembers what it held.
 func (e *encoder) redact(v doc.Value) {
-	e.hide(v)
+	e.hide(v, true)
 	e.buf = append(e.buf, `{"redacted":"`...)
 	e.buf = append(e.red.digestValue(e.buf, v), `"}`...)
 }
 
-// hide remembers v and everything in it as secret.
-func (e *encoder) hide(v doc.Value) {
+// hide remembers v and everything in it as secret. Of the names in it, those that
+// are no plain words are, or with allNames every one.
+func (e *encoder) hide(v doc.Value, allNames bool) {
 	e.redactions++
 	if e.tooMany = e.tooMany || len(e.hidden) == maxSecrets; e.tooMany {
 		return
@@ -274,8 +291,17 @@ func (e *encoder) hide(v doc.Value) {
 		return
 	}
 	doc.Walk(v, func(scalar doc.Value, isName bool, _ func() string) bool {
-		return isName || e.remember(scalar)
+		if isName {
+			return !allNames && plainName(scalar.String()) || e.rememberName(scalar.String())
+		}
+		return e.remember(scalar)
 	})
+}
+
+func plainName(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool {
+		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) < 0
 }
 
 // remember adds a scalar to the secrets. It returns false when there are too many.
@@ -284,13 +310,20 @@ func (e *encoder) remember(scalar doc.Value) bool {
 	if scalar.Kind() == doc.Number {
 		text = scalar.Number()
 	}
+	return e.keep(&e.secrets, text)
+}
+
+func (e *encoder) rememberName(name string) bool { return e.keep(&e.names, name) }
+
+func (e *encoder) keep(list *[]string, text string) bool {
 	if len(text) < minSecret {
 		return true
 	}
-	if len(e.secrets) == maxSecrets {
+	if len(*list) == maxSecrets {
 		e.tooMany = true
 		return false
 	}
-	e.secrets = append(e.secrets, text)
+	*list = append(*list, text)
+	e.size += len(text)
 	return true
 }

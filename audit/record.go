@@ -175,7 +175,7 @@ func (e *encoder) evidence(all []Evidence) {
 // comma then becomes the opening brace.
 func (e *encoder) piece(ev *Evidence) {
 	start := len(e.buf)
-	e.name(`,"argument":`, ev.Argument)
+	e.name(`,"argument":`, e.argument(ev.Argument))
 	if ev.Destination != "" {
 		e.member(`,"destination":`, e.destination(ev), e.red.maxValue)
 		e.buf = append(e.buf, `,"destination_digest":"`...)

@@ -24,12 +24,12 @@ var DefaultKeyPatterns = []*regexp.Regexp{
 // replaced whole by {"redacted":"hmac-sha256:…"}. The digest is over a string's own
 // bytes, or over the compact JSON of any other value. Patterns hold at any depth, also
 // inside strings that are themselves a JSON object or list, and for pairs: the value of
-// {"name": "password", "value": …}. A member with a name of more than 256 bytes counts
+// {"name": "password", "value": …} and ["password", …]. A member with a name of more than 256 bytes counts
 // as secret. A value that a selector finds is redacted wherever
 // an equal string, number or boolean stands in the same arguments.
 //
-// What was redacted is also replaced in reasons, details and destinations, as far as
-// it is four bytes or longer.
+// What was redacted, names within it included, is also replaced in reasons, details,
+// destinations and the places of arguments, as far as it is four bytes or longer.
 type Redaction struct {
 	KeyPatterns   []*regexp.Regexp // nil: DefaultKeyPatterns; empty: none
 	Selectors     []doc.Selector   // from the arguments on: to[0], not args.to[0]

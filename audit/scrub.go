@@ -20,13 +20,34 @@ const (
 // is, in other case, quoted and escaped, or cut.
 func (e *encoder) scrub(text string) string {
 	switch {
-	case text == "" || len(e.secrets) == 0 && !e.tooMany:
+	case text == "" || len(e.secrets)+len(e.names) == 0 && !e.tooMany:
 		return text
 	case e.tooMany || len(text) > maxScrubbed:
 		return redactedText
 	}
 	m := mask{text: text}
-	for _, s := range e.secrets {
+	m.hideAll(e.secrets)
+	m.hideAll(e.names)
+	e.hideQuoted(&m)
+	return m.String()
+}
+
+// argument returns what may be written of a place in the arguments.
+func (e *encoder) argument(place string) string {
+	switch {
+	case len(e.names) == 0 && !e.tooMany:
+		return place
+	case e.tooMany || len(place) > maxScrubbed:
+		return redactedText
+	}
+	m := mask{text: place}
+	m.hideAll(e.names)
+	return m.String()
+}
+
+// hideAll marks secrets as they are, and quoted and escaped.
+func (m *mask) hideAll(secrets []string) {
+	for _, s := range secrets {
 		m.hide(s)
 		if verbatim(s) {
 			continue
@@ -34,9 +55,8 @@ func (e *encoder) scrub(text string) string {
 		m.hide(quote.Text(s, 0))
 		m.hide(inner(quote.Value(s, 0)))
 		m.hide(inner(strconv.Quote(s)))
+		m.hide(inner(strconv.QuoteToASCII(s)))
 	}
-	e.hideQuoted(&m)
-	return m.String()
 }
 
 // verbatim reports whether s looks the same however it is quoted.
@@ -107,11 +127,17 @@ func (e *encoder) hideQuoted(m *mask) {
 	}
 }
 
+// partOfSecret counts what cannot be found out in bounded time as a part.
 func (e *encoder) partOfSecret(part string) bool {
-	for _, s := range e.secrets {
-		for i := 0; i+len(part) <= len(s); i++ {
-			if common(s[i:], part) == len(part) {
-				return true
+	if e.searched += e.size; e.searched > maxSearched {
+		return true
+	}
+	for _, list := range [][]string{e.secrets, e.names} {
+		for _, s := range list {
+			for i := 0; i+len(part) <= len(s); i++ {
+				if common(s[i:], part) == len(part) {
+					return true
+				}
 			}
 		}
 	}
@@ -152,25 +178,27 @@ func (e *encoder) hidesPlace(place string) bool {
 	if e.tooMany || len(place) > MaxName {
 		return true
 	}
-	reached := 0
+	// Step by step, so that no list of members is walked twice.
+	at, reached := e.args, 0
 	for i := range len(place) + 1 {
-		if i > 0 && i < len(place) && !strings.ContainsRune(".[#", rune(place[i])) {
+		if i == 0 || i < len(place) && !strings.ContainsRune(".[#", rune(place[i])) {
 			continue
 		}
-		sel, err := doc.ParseSelector(place[:i])
-		if err != nil {
+		sel, err := doc.ParseSelector(strings.TrimPrefix(place[reached:i], "."))
+		if err != nil || i == reached {
 			continue
 		}
-		found, _ := sel.Select(e.args, 1)
+		found, _ := sel.Select(at, 1)
 		if len(found) == 0 {
 			continue
 		}
-		if _, hidden := e.hidden[found[0].Value]; hidden {
+		at, reached = found[0].Value, i
+		if _, hidden := e.hidden[at]; hidden {
 			return true
 		}
-		reached = i
 	}
-	return !oneOfSeveral(place[reached:])
+	_, hidden := e.hidden[e.args]
+	return hidden || !oneOfSeveral(place[reached:])
 }
 
 // oneOfSeveral reports whether the end of a place is empty or #n: one of the values in
