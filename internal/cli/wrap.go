@@ -80,6 +80,10 @@ func wrap(f wrapFlags, command []string, stdin io.Reader, stdout, stderr io.Writ
 	if f.verbose {
 		level = slog.LevelDebug
 	}
+	// From here on nothing waits for standard error.
+	said := newAsyncWriter(stderr)
+	defer said.Close()
+	stderr = said
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
 	if f.name == "" {
 		f.name = cmp.Or(serverName(command), "server")
@@ -90,7 +94,7 @@ func wrap(f wrapFlags, command []string, stdin io.Reader, stdout, stderr io.Writ
 	}
 	defer setup.close()
 
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	defer stop()
 	catchBrokenPipe()
 
@@ -112,6 +116,16 @@ func wrap(f wrapFlags, command []string, stdin io.Reader, stdout, stderr io.Writ
 		return &exitError{code: exitServerEnded} // the relay has said how
 	}
 	return nil
+}
+
+// stopSignals end the relay in good order. A SIGHUP that we were started to ignore (nohup)
+// goes on being ignored.
+func stopSignals() []os.Signal {
+	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		all = append(all, syscall.SIGHUP)
+	}
+	return all
 }
 
 // howEnded gives a server whose output ended a moment to end itself.
