@@ -63,12 +63,23 @@ func (r *schemaReader) visit(s doc.Value, p *param, depth int) {
 	r.note(s, p)
 	if ref := s.Get("$ref"); ref.Kind() == doc.String && !r.refs[ref.String()] {
 		r.refs[ref.String()] = true
-		r.visit(r.resolve(ref.String()), p, depth+1)
+		target := r.resolve(ref.String())
+		if target.Kind() == doc.Absent {
+			r.truncated = true // it stands elsewhere: nothing is known of what it accepts
+		}
+		r.visit(target, p, depth+1)
 		delete(r.refs, ref.String())
 	}
 	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
 		for _, e := range s.Get(key).Elements() {
 			r.visit(e, p, depth+1)
+		}
+	}
+	for _, key := range []string{"dependentSchemas", "dependencies"} {
+		for m := range s.Get(key).Members() {
+			if m.Value.Kind() == doc.Object {
+				r.visit(m.Value, p, depth+1)
+			}
 		}
 	}
 	for _, key := range []string{"if", "then", "else"} {
@@ -95,6 +106,14 @@ func (r *schemaReader) note(s doc.Value, p *param) {
 			p.open = p.open || !closed
 		case "integer", "number":
 			p.hasInteger = true
+		case "array":
+			if s.Get("items").Kind() == doc.Absent && s.Get("prefixItems").Kind() == doc.Absent {
+				p.untyped, p.open = true, true
+			}
+		case "object":
+			if s.Get("properties").Len() == 0 && s.Get("patternProperties").Len() == 0 && s.Get("additionalProperties").Kind() != doc.Object && p.path != "" {
+				p.untyped, p.open = true, true
+			}
 		case "":
 			// A type only said by a sub-schema is found there.
 			composed := s.Get("$ref").Kind() != doc.Absent || s.Get("anyOf").Kind() != doc.Absent ||
@@ -162,7 +181,9 @@ func (r *schemaReader) elements(s doc.Value, p *param, depth int) {
 			visit(e)
 		}
 	}
-	visit(s.Get("additionalProperties"))
+	for _, key := range []string{"additionalProperties", "unevaluatedProperties", "unevaluatedItems", "additionalItems", "contains"} {
+		visit(s.Get(key))
+	}
 	for m := range s.Get("patternProperties").Members() {
 		visit(m.Value)
 	}

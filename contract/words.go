@@ -55,6 +55,11 @@ func singular(w string) string {
 
 // joined splits words that are commonly written as one: imageurl, emailaddress.
 func joined(w string) []string {
+	for _, verb := range []string{"send", "post", "share", "forward", "create"} {
+		if thing, ok := strings.CutPrefix(w, verb); ok && messages[thing] {
+			return []string{verb, thing}
+		}
+	}
 	for _, tail := range []string{"url", "uri", "email", "webhook", "address", "number", "id", "name"} {
 		head, ok := strings.CutSuffix(w, tail)
 		if !ok || head == "" {
