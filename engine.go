@@ -112,6 +112,8 @@ type Session struct {
 	contracts *contract.Set // bound to what the servers listed to this session
 	ledger    *flow.Ledger
 
+	pinning sync.Mutex // held for a whole Pin, before mu
+
 	mu        sync.Mutex // guards all below; never held while another lock or the store is used
 	calls     uint64
 	decisions DecisionID

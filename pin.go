@@ -31,6 +31,8 @@ const maxTools = 10_000
 // refused when it is called. The notices are for the log, safe to print. Call it
 // before the first Decide for a tool of that upstream and whenever the list may have changed.
 func (s *Session) Pin(upstream string, tools []contract.Tool) (notices []string) {
+	s.pinning.Lock() // pins and contracts come from the same list
+	defer s.pinning.Unlock()
 	now := s.engine.opt.Now()
 	s.mu.Lock()
 	p := s.upstream(upstream)
@@ -77,6 +79,8 @@ func (p *upstreamPins) admit(t contract.Tool, learn bool) string {
 	switch old, ok := p.pinned[t.Name]; {
 	case !ok && !learn:
 		return "it was not in the list that this session pinned"
+	case !ok && len(p.pinned) >= maxTools:
+		return "this session has pinned as many tools of the server as it can"
 	case !ok:
 		p.pinned[t.Name] = digest
 	case old != digest:

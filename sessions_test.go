@@ -1,6 +1,8 @@
 package sallyport_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/sallyport-dev/sallyport"
@@ -41,4 +43,27 @@ func TestSessionsDoNotShareToolLists(t *testing.T) {
 	check()
 	open("two", `{"name":"send_email","inputSchema":{"type":"object","additionalProperties":false}}`)
 	check()
+}
+
+// A server that lists other names each time, while they are still learnt, cannot make a
+// session grow without end.
+func TestPinnedNamesAreBounded(t *testing.T) {
+	s := session(t, sallyport.Options{})
+	list := func(round, n int) []string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf(`{"name":"t%d_%d"}`, round, i))
+		}
+		return s.Pin("u", tools(t, "u", all...))
+	}
+	for _, n := range list(1, 10_000) {
+		if strings.Contains(n, "refused") {
+			t.Fatal(n)
+		}
+	}
+	list(2, 1)
+	want(t, decide(t, s, "t2_0", `{}`), sallyport.Deny, sallyport.CheckPin, "as many tools")
+	list(1, 10_001)
+	want(t, decide(t, s, "t1_9999", `{}`), sallyport.Allow, "", "")
+	want(t, decide(t, s, "t1_10000", `{}`), sallyport.Deny, sallyport.CheckPin, "lists no tool")
 }
