@@ -93,12 +93,29 @@ type Result struct {
 
 // Evaluate finds the first rule that covers t, else the default. Resources and
 // prompts are denied unless a rule names them, whatever the default. Names compare
-// byte for byte. It does not allocate. Its time does not depend on the number of
+// byte for byte. A resource's URI is looked at as written and in its plain form
+// (file:///a/%2e%2e/b is file:///b), and the stricter result holds: no spelling leaves a
+// directory that a rule allows, or slips past a rule that denies. It does not allocate
+// for names and plain URIs. Its time does not depend on the number of
 // rules that hold only literal names; each rule with wildcards costs its patterns.
 func (p *Policy) Evaluate(t Target) Result {
 	if t.Subject >= subjects {
 		return Result{Effect: Deny, Reason: "no rule can name this"}
 	}
+	r := p.evaluate(t)
+	if t.Subject != Resource || r.Effect == Deny {
+		return r
+	}
+	if plain := plainURI(t.Name); plain != t.Name {
+		t.Name = plain
+		if strict := p.evaluate(t); strict.Effect < r.Effect {
+			return strict
+		}
+	}
+	return r
+}
+
+func (p *Policy) evaluate(t Target) Result {
 	ix := &p.index[t.Subject]
 	exact, general := ix.literal[t.Name], ix.general
 	for len(exact) > 0 || len(general) > 0 {

@@ -1,0 +1,69 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestSpellingOfAResourceDoesNotCount(t *testing.T) {
+	p, err := New(Spec{Name: "p", Rules: []RuleSpec{
+		{Effect: Deny, Resources: []string{"file:///manuals/secret/*", "https://evil.example/*"}},
+		{Effect: Allow, Resources: []string{"file:///manuals/*", "https://*", "note:*", "file:///a%20b/*"}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for uri, want := range map[string]Effect{
+		"file:///manuals/a.txt":                    Allow,
+		"file:///manuals/a..b/.x":                  Allow,
+		"file:///manuals/a/../b":                   Allow,
+		"file:///manuals/%C3%A4":                   Allow,
+		"file:///a%20b/c":                          Allow,
+		"https://docs.example/a?u=../../x":         Allow,
+		"note:x":                                   Allow,
+		"file:///manuals/../etc/passwd":            Deny,
+		"file:///manuals/..":                       Deny,
+		"file:///manuals/%2e%2e/etc/passwd":        Deny,
+		"file:///manuals/%2E./etc/passwd":          Deny,
+		"file:///manuals/..%2fetc/passwd":          Deny,
+		"file:///manuals/%252e%252e%252fetc":       Deny,
+		`file:///manuals/..\..\etc`:                Deny,
+		"file:///manuals/..%5cetc":                 Deny,
+		"file:///manuals/x/./../../etc":            Deny,
+		"file:///manuals/secret/x":                 Deny,
+		"file:///manuals//secret/x":                Deny,
+		"file:///manuals/./secret/x":               Deny,
+		"file:///manuals/%73ecret/x":               Deny,
+		"file:///manuals/%2573ecret/x":             Deny,
+		"https://EVIL.example/x":                   Deny,
+		"https://docs.example/../../x":             Allow,
+		"file:///etc/passwd":                       Deny,
+		"file:///manuals/" + "%2e%2e/%2e%2e/" + "": Deny,
+	} {
+		if got := p.Evaluate(Target{Subject: Resource, Name: uri}).Effect; got != want {
+			t.Errorf("%s: %v, want %v", uri, got, want)
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() { p.Evaluate(Target{Subject: Resource, Name: "file:///manuals/a.txt"}) }); n > 0 {
+		t.Errorf("%v allocations for a plain URI", n)
+	}
+}
+
+// Making a URI plain twice changes nothing more, and leaves nothing to climb with.
+func TestPlainURIIsStable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		parts := rapid.SliceOfN(rapid.SampledFrom([]string{"file:", "//", "/", ".", "..", "%2e", "%2F", "%25", "%", "a", "B", `\`, "?", "#", "é", "%C3", "https://H.example"}), 0, 12).Draw(t, "parts")
+		s := strings.Join(parts, "")
+		once := plainURI(s)
+		path, _, _ := strings.Cut(once, "?")
+		path, _, _ = strings.Cut(path, "#")
+		if _, rest, ok := strings.Cut(path, ":"); ok {
+			path = strings.TrimPrefix(rest, "//")
+		}
+		if strings.Contains(path, "/../") || strings.HasSuffix(path, "/..") {
+			t.Fatalf("%q: %q climbs", s, once)
+		}
+	})
+}
