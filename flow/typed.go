@@ -23,7 +23,7 @@ func (l *Ledger) Typed(text string) {
 	var keys []uint64
 	note := func(d Destination) {
 		if d.Malformed == "" {
-			keys = append(keys, l.typedKey(d.Kind, d.Canonical))
+			keys = append(keys, l.typedKey(d, d.parts.sigil))
 		}
 	}
 	fields := strings.Fields(text)
@@ -108,20 +108,29 @@ func stripped(s string) string {
 	return strings.Trim(s, " \t.,;:!?\"'`()[]<>{}*_“”‘’«»…|")
 }
 
-func (l *Ledger) typedKey(k DestKind, canonical string) uint64 {
+func (l *Ledger) typedKey(d Destination, sigil byte) uint64 {
 	b := make([]byte, 0, 128)
-	b = append(b, byte(k))
-	return l.keys[factTyped].sip(append(b, canonical...))
+	b = append(b, byte(d.Kind), sigil)
+	return l.keys[factTyped].sip(append(b, d.Canonical...))
 }
 
-// lookupTyped reports that d's canonical form stood in a prompt. The lock must be held.
+// lookupTyped reports that d's canonical form stood in a prompt: #general is no @general,
+// and without either, both are meant. The lock must be held.
 func (l *Ledger) lookupTyped(d Destination) (Finding, bool) {
 	if len(l.typed) == 0 {
 		return Finding{}, false
 	}
-	n, ok := l.typed[l.typedKey(d.Kind, d.Canonical)]
-	if !ok {
-		return Finding{}, false
+	sigils := []byte{d.parts.sigil, 0}
+	switch {
+	case d.Kind != Text:
+		sigils = sigils[:1]
+	case d.parts.sigil == 0:
+		sigils = []byte{0, '#', '@', '!'}
 	}
-	return Finding{Typed, []Evidence{{Place: "prompt " + strconv.Itoa(int(n))}}}, true
+	for _, sigil := range sigils {
+		if n, ok := l.typed[l.typedKey(d, sigil)]; ok {
+			return Finding{Typed, []Evidence{{Place: "prompt " + strconv.Itoa(int(n))}}}, true
+		}
+	}
+	return Finding{}, false
 }
