@@ -61,8 +61,30 @@ func (s *Session) Pin(upstream string, tools []contract.Tool) (notices []string)
 	}
 	known = slices.DeleteFunc(known, func(t contract.Tool) bool { return p.changed[t.Name] != "" })
 	s.mu.Unlock()
+	notices = append(notices, s.unusedRules(upstream, known)...)
 	return append(notices, s.contracts.Bind(upstream, known)...)
 }
+
+// unusedRules says which rules name tools that the upstream does not have.
+func (s *Session) unusedRules(upstream string, tools []contract.Tool) (notices []string) {
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.Name
+	}
+	for _, u := range s.engine.opt.Policy.MatchesNothing(upstream, names) {
+		if u.Glob.String() == "*" {
+			continue
+		}
+		if len(notices) == maxUnused {
+			return append(notices, "and more rules name tools that "+quoted(upstream)+" does not list")
+		}
+		notices = append(notices, fmt.Sprintf("rule %s names the tool %s, and %s lists none", quoted(u.Rule.Name), quoted(u.Glob.String()), quoted(upstream)))
+	}
+	return notices
+}
+
+// maxUnused bounds what one list can put into the log about rules.
+const maxUnused = 50
 
 // admit returns why a listed tool is refused, or "".
 func (p *upstreamPins) admit(t contract.Tool, learn bool) string {

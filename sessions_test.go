@@ -67,3 +67,11 @@ func TestPinnedNamesAreBounded(t *testing.T) {
 	want(t, decide(t, s, "t1_9999", `{}`), sallyport.Allow, "", "")
 	want(t, decide(t, s, "t1_10000", `{}`), sallyport.Deny, sallyport.CheckPin, "lists no tool")
 }
+
+func TestRulesThatNameNoToolAreNoticed(t *testing.T) {
+	s := session(t, sallyport.Options{Policy: rules(t, "p: {default: allow, rules: [{name: final, effect: deny, tools: [delete_custmer, read]}]}")})
+	notices := strings.Join(s.Pin("u", tools(t, "u", `{"name":"delete_customer"}`, `{"name":"read"}`)), "\n")
+	if !strings.Contains(notices, "rule 'final' names the tool 'delete_custmer', and 'u' lists none") || strings.Contains(notices, "'read'") {
+		t.Errorf("notices %q", notices)
+	}
+}

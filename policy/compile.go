@@ -158,7 +158,7 @@ func (b *builder) add(r *Rule, g ruleGlobs) bool {
 	if g.subject[Tool] == nil && g.subject[Resource] == nil && g.subject[Prompt] == nil {
 		g.subject[Tool] = []Glob{everyName}
 	}
-	r.upstreams = g.upstreams
+	r.upstreams, r.tools = g.upstreams, g.subject[Tool]
 	r.digest = ruleDigest(r, g)
 	at := len(b.rules)
 	b.rules = append(b.rules, r)

@@ -64,6 +64,7 @@ type Rule struct {
 
 	upstreams []Glob           // nil: every upstream
 	globs     [subjects][]Glob // with wildcards; literal names are in the index only
+	tools     []Glob           // every one for tools, as written
 	digest    [sha256.Size]byte
 }
 
@@ -142,6 +143,34 @@ func (p *Policy) evaluate(t Target) Result {
 // says which rules never will: a deny rule with a misspelt upstream denies nothing.
 func (r *Rule) CoversUpstream(name string) bool {
 	return r.upstreams == nil || matchAny(r.upstreams, name)
+}
+
+// MatchesNothing returns the globs for tools that match none of an upstream's tools, as
+// written, in rules that cover the upstream: a deny rule with a misspelt tool denies
+// nothing. names are all its tools.
+func (p *Policy) MatchesNothing(upstream string, names []string) (found []UnusedGlob) {
+	listed := make(map[string]bool, len(names))
+	for _, n := range names {
+		listed[n] = true
+	}
+	for _, r := range p.rules {
+		if !r.CoversUpstream(upstream) {
+			continue
+		}
+		for _, g := range r.tools {
+			if listed[g.source] || !g.literal && slices.ContainsFunc(names, g.Match) {
+				continue
+			}
+			found = append(found, UnusedGlob{r, g})
+		}
+	}
+	return found
+}
+
+// UnusedGlob is a glob of a rule that matches nothing.
+type UnusedGlob struct {
+	Rule *Rule
+	Glob Glob
 }
 
 func matchAny(globs []Glob, s string) bool {

@@ -306,3 +306,25 @@ func BenchmarkEvaluate(b *testing.B) {
 		})
 	}
 }
+
+func TestMatchesNothing(t *testing.T) {
+	p, err := New(Spec{Name: "p", Rules: []RuleSpec{
+		{Name: "a", Effect: Deny, Tools: []string{"delete_custmer", "delete_*", "drop_*", "read"}},
+		{Name: "b", Effect: Deny, Tools: []string{"gone"}, Upstreams: []string{"other"}},
+		{Name: "c", Effect: Allow, Resources: []string{"file:///*"}},
+		{Name: "d", Effect: Allow},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, u := range p.MatchesNothing("u", []string{"delete_customer", "read"}) {
+		got = append(got, u.Rule.Name+":"+u.Glob.String())
+	}
+	if s := strings.Join(got, " "); s != "a:delete_custmer a:drop_*" {
+		t.Errorf("got %s", s)
+	}
+	if n := len(p.MatchesNothing("u", nil)); n != 5 {
+		t.Errorf("%d of an empty list", n)
+	}
+}
