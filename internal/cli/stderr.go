@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	maxWaiting = 1 << 20         // bytes of log that wait for standard error
-	flushWait  = 2 * time.Second // for the rest of them, at the end
+	maxWaiting = 1 << 20                // bytes of log that wait for standard error
+	flushWait  = 500 * time.Millisecond // for the rest of them, at the end
 )
 
 // asyncWriter writes to standard error without ever making the writer wait: a client
@@ -53,7 +53,7 @@ func (a *asyncWriter) ring() {
 	}
 }
 
-// Close waits until what was written so far is out, for two seconds at most.
+// Close waits until what was written so far is out, for half a second at most.
 func (a *asyncWriter) Close() {
 	a.mu.Lock()
 	a.closed = true

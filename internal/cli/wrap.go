@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-dev/sallyport/internal/gateway"
+	"github.com/sallyport-dev/sallyport/internal/quote"
 	"github.com/sallyport-dev/sallyport/internal/stdio"
 )
 
@@ -73,8 +74,8 @@ ended first.`,
 }
 
 func wrap(f wrapFlags, command []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	if f.maxMessage < 1024 {
-		return errors.New("--max-message has to be at least 1024 bytes")
+	if f.maxMessage < 1<<10 || f.maxMessage > 1<<30 {
+		return errors.New("--max-message has to lie between 1024 bytes and 1 GiB (1073741824)")
 	}
 	level := slog.LevelInfo
 	if f.verbose {
@@ -98,9 +99,10 @@ func wrap(f wrapFlags, command []string, stdin io.Reader, stdout, stderr io.Writ
 	defer stop()
 	catchBrokenPipe()
 
+	shownName := quote.Text(f.name, 64)
 	child, err := stdio.Start(stdio.Command{
 		Path: command[0], Args: command[1:], Env: serverEnv(os.Environ()), Log: log,
-		Stderr: func(line string) { fmt.Fprintf(stderr, "[%s] %s\n", f.name, line) },
+		Stderr: func(line string) { fmt.Fprintf(stderr, "[%s] %s\n", shownName, line) },
 	})
 	if err != nil {
 		return failed(err)

@@ -240,7 +240,7 @@ func (r *Relay) register(c *call) (why string, answer bool) {
 		return "its id was used before", true
 	case len(r.calls) >= maxOpen:
 		return "too many requests are open", true
-	case r.waiting > 0 && r.waiting+len(c.frame) > waitingFrames*r.opt.MaxMessage:
+	case r.waiting > 0 && (r.waiting+len(c.frame))/waitingFrames > r.opt.MaxMessage:
 		return "the requests that wait to be forwarded are too large", true
 	}
 	r.calls[key] = c
