@@ -325,7 +325,7 @@ func segmentKey(seg string) string {
 
 // colon looks at a colon for the authority of a URL and for IPv6 addresses.
 func (s *scanner) colon(b []byte, i int) {
-	if i+3 < len(b) && b[i+1] == '/' && b[i+2] == '/' {
+	if i+3 < len(b) && slash(b[i+1]) && slash(b[i+2]) {
 		s.authority(b, i+3)
 		return
 	}
@@ -352,6 +352,8 @@ func (s *scanner) colon(b []byte, i int) {
 		s.emit(factHost, a.Unmap().String())
 	}
 }
+
+func slash(c byte) bool { return c == '/' || c == '\\' }
 
 // authority emits the host after "//". Plain dotted names are left to run.
 func (s *scanner) authority(b []byte, i int) {

@@ -211,7 +211,7 @@ func nestedIn(rest string) []string {
 	// Browsers take any number of slashes, of either kind, after these.
 	rest = strings.ReplaceAll(rest, `\`, "/")
 	if strings.IndexByte(rest, ':') >= 0 {
-		rest = lenient.ReplaceAllString(rest, "$1://")
+		rest = lenient.ReplaceAllString(rest, "$1://$2")
 	}
 	var found []string
 	for {
@@ -246,4 +246,5 @@ const (
 	maxNestedURL = 1 << 10 // bytes of each that are read: its host stands at the start
 )
 
-var lenient = regexp.MustCompile(`(?i)\b(https?|wss?|ftp):/*`)
+// lenient finds what is surely meant as a host: ratios and options have colons too.
+var lenient = regexp.MustCompile(`(?i)\b(https?|wss?|ftp):/*([^\s/?#]*\.\pL)`)
