@@ -97,3 +97,24 @@ func texts(d sallyport.Decision) (all []string) {
 	}
 	return all
 }
+
+// Each element of a list needs its own path, and its own match.
+func TestEveryElementNeedsItsValue(t *testing.T) {
+	s := session(t, sallyport.Options{Contracts: contracts(t, `
+write: {write_params: ["files[*].path"], allowed_path_prefixes: [/p]}
+query: {arg_patterns: {"queries[*].sql": "SELECT .*"}}
+`)}, "write", "query")
+	for args, verdict := range map[string]sallyport.Verdict{
+		`{"files":[{"path":"/p/x"},{"path":"/p/y"}],"queries":[{"sql":"SELECT 1"},{"sql":"SELECT 2"}]}`: sallyport.Allow,
+		`{"files":[{"path":"/p/x"},"/etc/passwd"],"queries":[{"sql":"SELECT 1"},"DROP x"]}`:             sallyport.Deny,
+		`{"files":[{"path":"/p/x"},{"Path":"/etc/x"}],"queries":[{"sql":"SELECT 1"},{"SQL":"DROP x"}]}`: sallyport.Deny,
+		`{"files":[{"path":"/p/x"},null],"queries":[{"sql":"SELECT 1"},null]}`:                          sallyport.Deny,
+		`{"files":[],"queries":[]}`: sallyport.Deny,
+	} {
+		for _, tool := range []string{"write", "query"} {
+			if d := decide(t, s, tool, args); d.Verdict != verdict {
+				t.Errorf("%s %s: %v, want %v: %s", tool, args, d.Verdict, verdict, d.Reason)
+			}
+		}
+	}
+}

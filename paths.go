@@ -32,6 +32,9 @@ func (e *evaluation) path() bool {
 		if len(found) == 0 {
 			return e.deny(CheckPath, "argument %s is missing, so where %s writes is not known", param, quoted(e.p.call.Name))
 		}
+		if at, partly := e.gap(param); partly {
+			return e.deny(CheckPath, "argument %s has no value for %s, so where %s writes is not known", at, param, quoted(e.p.call.Name))
+		}
 		for _, m := range found {
 			if m.Value.Kind() != doc.String {
 				return e.deny(CheckPath, "argument %s is a %s, not a path", shown(m.Place), m.Value.Kind())
@@ -42,6 +45,16 @@ func (e *evaluation) path() bool {
 		}
 	}
 	return true
+}
+
+// gap returns the first place where a parameter that is found elsewhere in the call, such
+// as files[*].path, is missing: one element with a good path says nothing of the next.
+func (e *evaluation) gap(param doc.Selector) (place string, found bool) {
+	gaps, _ := param.Gaps(e.p.call.Args, 1)
+	if len(gaps) == 0 {
+		return "", false
+	}
+	return shown(gaps[0].Place), true
 }
 
 // allowed says, to an agent whose path lies outside, where it may write.
@@ -74,6 +87,9 @@ func (e *evaluation) patterns() bool {
 			return e.deny(CheckPattern, "argument %s holds more than %d values", p.Param, maxValues)
 		case len(found) == 0:
 			return e.deny(CheckPattern, "argument %s is missing, and the contract wants it to match %s", p.Param, quoted(p.Source))
+		}
+		if at, partly := e.gap(p.Param); partly {
+			return e.deny(CheckPattern, "argument %s has no value for %s, and the contract wants it to match %s", at, p.Param, quoted(p.Source))
 		}
 		for _, m := range found {
 			if m.Value.Kind() != doc.String {

@@ -37,13 +37,23 @@ func (s Selector) Select(root Value, limit int) (found []Match, more bool) {
 	return f.found, f.more
 }
 
-// Blocked returns the strings that stand in root where s goes on to an element or a
-// member: text that another reader may take apart. Limit and more are as in Select.
+// Gaps returns the values in root at which s wants to go on to an element or a member
+// and there is none. Limit and more are as in Select.
+func (s Selector) Gaps(root Value, limit int) (found []Match, more bool) {
+	return s.gaps(root, limit, allGaps)
+}
+
+// Blocked returns those of the gaps that are strings: text that another reader may take
+// apart.
 func (s Selector) Blocked(root Value, limit int) (found []Match, more bool) {
+	return s.gaps(root, limit, textGaps)
+}
+
+func (s Selector) gaps(root Value, limit int, want gapKind) (found []Match, more bool) {
 	if limit <= 0 {
 		limit = DefaultMatches
 	}
-	f := finder{limit: limit, blocked: true}
+	f := finder{limit: limit, gaps: want}
 	f.find(s.steps, root)
 	return f.found, f.more
 }
@@ -64,29 +74,35 @@ func (s step) child(v Value) Value {
 }
 
 type finder struct {
-	path    path
-	limit   int
-	blocked bool // look for strings on the way instead
-	found   []Match
-	more    bool
+	path  path
+	limit int
+	gaps  gapKind // what to look for instead of values
+	found []Match
+	more  bool
 }
+
+type gapKind uint8
+
+const (
+	noGaps gapKind = iota
+	allGaps
+	textGaps
+)
 
 func (f *finder) find(steps []step, v Value) {
 	if f.more || v.kind == Absent {
 		return
 	}
-	if f.blocked && (len(steps) == 0 || v.kind == String) {
-		if len(steps) == 0 {
-			return
-		}
-		steps = nil
-	}
 	if len(steps) == 0 {
-		if len(f.found) == f.limit {
-			f.more = true
-			return
+		if f.gaps == noGaps {
+			f.add(v)
 		}
-		f.found = append(f.found, Match{Place: f.path.String(), Value: v})
+		return
+	}
+	if f.gaps != noGaps && !steps[0].leads(v) {
+		if f.gaps == allGaps || v.kind == String {
+			f.add(v)
+		}
 		return
 	}
 	if steps[0].kind == stepAll {
@@ -101,6 +117,23 @@ func (f *finder) find(steps []step, v Value) {
 	if i, ok := steps[0].position(v); ok {
 		f.descend(steps[1:], v, i)
 	}
+}
+
+func (f *finder) add(v Value) {
+	if len(f.found) == f.limit {
+		f.more = true
+		return
+	}
+	f.found = append(f.found, Match{Place: f.path.String(), Value: v})
+}
+
+// leads reports that a step can go on from v, though an empty list leads to nothing.
+func (s step) leads(v Value) bool {
+	if s.kind == stepAll {
+		return v.kind == List || v.kind == Object
+	}
+	_, ok := s.position(v)
+	return ok
 }
 
 func (f *finder) descend(steps []step, v Value, i int) {

@@ -218,6 +218,22 @@ func TestBlockedFindsTextOnTheWay(t *testing.T) {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
+	for path, want := range map[string]string{
+		"a": "", "a.b": "a", "b[*].c": "b[1]", "b[*].c.d": "b[0].c b[1]", "e.f": "e", "q.r": "", "q": "", "b[*]": "", "b[9]": "b", "b[*][*]": "b[1]", "[*].x": "a b e",
+	} {
+		s, err := ParseSelector(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, _ := s.Gaps(root, 0)
+		var got []string
+		for _, m := range found {
+			got = append(got, m.Place)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("gaps of %s: %q, want %q", path, got, want)
+		}
+	}
 	s, _ := ParseSelector("[*].x")
 	list, _ := Parse([]byte(`["a","b","c"]`), Limits{})
 	if found, more := s.Blocked(list, 2); len(found) != 2 || !more {
