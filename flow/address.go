@@ -139,6 +139,10 @@ func cutMailbox(s string) (local, domain, why string) {
 			return "", "", "not a mail address that can be read"
 		}
 	}
+	// What folds to a space or a separator is read as two words in text.
+	if !plainASCII(local) && strings.ContainsFunc(Fold(local), func(r rune) bool { return r < utf8.RuneSelf && !alnum(byte(r)) && !atext(byte(r)) }) {
+		return "", "", "not a mail address that can be read"
+	}
 	if local == "" || domain == "" || len(local) > maxLocal || strings.ContainsFunc(s, oddSpace) {
 		return "", "", "not a mail address that can be read"
 	}
