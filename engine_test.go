@@ -314,7 +314,7 @@ func TestPins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pin := func(tools ...string) []string {
+	pin := func(tools ...string) []contract.Notice {
 		var list []contract.Tool
 		for _, def := range tools {
 			v := value(t, def)

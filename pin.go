@@ -30,7 +30,7 @@ const maxTools = 10_000
 // pinned as it is; in a later one a tool that is new (after PinSettle) or changed is
 // refused when it is called. The notices are for the log, safe to print. Call it
 // before the first Decide for a tool of that upstream and whenever the list may have changed.
-func (s *Session) Pin(upstream string, tools []contract.Tool) (notices []string) {
+func (s *Session) Pin(upstream string, tools []contract.Tool) (notices []contract.Notice) {
 	s.pinning.Lock() // pins and contracts come from the same list
 	defer s.pinning.Unlock()
 	now := s.engine.opt.Now()
@@ -44,12 +44,12 @@ func (s *Session) Pin(upstream string, tools []contract.Tool) (notices []string)
 	var known []contract.Tool
 	for i, t := range tools {
 		if i == maxTools {
-			notices = append(notices, fmt.Sprintf("%s lists more than %d tools: the rest is refused", quoted(upstream), maxTools))
+			notices = append(notices, warning("%s lists more than %d tools: the rest is refused", quoted(upstream), maxTools))
 			break
 		}
 		if why := p.admit(t, learn); why != "" {
 			p.changed[t.Name] = why
-			notices = append(notices, fmt.Sprintf("tool %s of %s is refused: %s", quoted(t.Name), quoted(upstream), why))
+			notices = append(notices, warning("tool %s of %s is refused: %s", quoted(t.Name), quoted(upstream), why))
 			continue
 		}
 		p.current[t.Name] = t
@@ -66,7 +66,7 @@ func (s *Session) Pin(upstream string, tools []contract.Tool) (notices []string)
 }
 
 // unusedRules says which rules name tools that the upstream does not have.
-func (s *Session) unusedRules(upstream string, tools []contract.Tool) (notices []string) {
+func (s *Session) unusedRules(upstream string, tools []contract.Tool) (notices []contract.Notice) {
 	names := make([]string, len(tools))
 	for i, t := range tools {
 		names[i] = t.Name
@@ -76,9 +76,9 @@ func (s *Session) unusedRules(upstream string, tools []contract.Tool) (notices [
 			continue
 		}
 		if len(notices) == maxUnused {
-			return append(notices, "and more rules name tools that "+quoted(upstream)+" does not list")
+			return append(notices, warning("and more rules name tools that %s does not list", quoted(upstream)))
 		}
-		notices = append(notices, fmt.Sprintf("rule %s names the tool %s, and %s lists none", quoted(u.Rule.Name), quoted(u.Glob.String()), quoted(upstream)))
+		notices = append(notices, warning("rule %s names the tool %s, and %s lists none", quoted(u.Rule.Name), quoted(u.Glob.String()), quoted(upstream)))
 	}
 	return notices
 }
@@ -206,6 +206,10 @@ func appendCanonical(b []byte, v doc.Value) []byte {
 	default:
 		return v.AppendJSON(b)
 	}
+}
+
+func warning(format string, args ...any) contract.Notice {
+	return contract.Notice{Text: fmt.Sprintf(format, args...), Warning: true}
 }
 
 // Listing reports whether every tool of a list, or of one page of it, is as pinned. When

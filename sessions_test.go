@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-dev/sallyport"
+	"github.com/sallyport-dev/sallyport/contract"
 	"github.com/sallyport-dev/sallyport/confine"
 )
 
@@ -49,7 +50,7 @@ func TestSessionsDoNotShareToolLists(t *testing.T) {
 // session grow without end.
 func TestPinnedNamesAreBounded(t *testing.T) {
 	s := session(t, sallyport.Options{})
-	list := func(round, n int) []string {
+	list := func(round, n int) []contract.Notice {
 		var all []string
 		for i := range n {
 			all = append(all, fmt.Sprintf(`{"name":"t%d_%d"}`, round, i))
@@ -57,7 +58,7 @@ func TestPinnedNamesAreBounded(t *testing.T) {
 		return s.Pin("u", tools(t, "u", all...))
 	}
 	for _, n := range list(1, 10_000) {
-		if strings.Contains(n, "refused") {
+		if strings.Contains(n.Text, "refused") {
 			t.Fatal(n)
 		}
 	}
@@ -70,7 +71,10 @@ func TestPinnedNamesAreBounded(t *testing.T) {
 
 func TestRulesThatNameNoToolAreNoticed(t *testing.T) {
 	s := session(t, sallyport.Options{Policy: rules(t, "p: {default: allow, rules: [{name: final, effect: deny, tools: [delete_custmer, read]}]}")})
-	notices := strings.Join(s.Pin("u", tools(t, "u", `{"name":"delete_customer"}`, `{"name":"read"}`)), "\n")
+	var notices string
+	for _, n := range s.Pin("u", tools(t, "u", `{"name":"delete_customer"}`, `{"name":"read"}`)) {
+		notices += n.Text + "\n"
+	}
 	if !strings.Contains(notices, "rule 'final' names the tool 'delete_custmer', and 'u' lists none") || strings.Contains(notices, "'read'") {
 		t.Errorf("notices %q", notices)
 	}

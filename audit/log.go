@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -219,6 +220,11 @@ func (l *Log) load(size int64) error {
 	if err != nil {
 		return fmt.Errorf("audit: read the log's end: %w", err)
 	}
+	if t.seq == 0 && size > 0 && !l.known && l.lost == nil {
+		if err := begun(l.f); err != nil {
+			return err
+		}
+	}
 	if l.known && (t.seq < l.seq || t.seq == l.seq && t.hash != l.prev) {
 		l.remember(overwritten)
 		l.known = false
@@ -236,6 +242,21 @@ func (l *Log) load(size int64) error {
 			return err
 		}
 		l.lost = nil
+	}
+	return nil
+}
+
+// begun refuses a file that holds no record and does not begin as one that a crash tore:
+// somebody named the wrong file, and appending would damage it.
+func begun(f io.ReaderAt) error {
+	const first = `{"seq":`
+	start := make([]byte, len(first))
+	n, err := f.ReadAt(start, 0)
+	if err != nil && err != io.EOF {
+		return fmt.Errorf("audit: %w", err)
+	}
+	if string(start[:n]) != first[:n] {
+		return errors.New("audit: this is not an audit log, no line of it is a record: name another file")
 	}
 	return nil
 }

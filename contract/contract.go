@@ -18,6 +18,7 @@ type Contract struct {
 	Source   string // "sallyport.yaml:12:3", "pack gmail", "fallback": for explanations, safe to show
 
 	Exfiltrating        bool
+	FlowStated          bool           // the entry itself says whether it is exfiltrating
 	SinkParams          []doc.Selector // empty with Exfiltrating: every argument is a destination
 	TrustedDestinations []flow.Pattern
 	WriteParams         []doc.Selector

@@ -96,14 +96,16 @@ type reader struct {
 	fields map[string]*strictyaml.Node
 	p      *strictyaml.Problems
 	opt    Options
+	stated bool // exfiltrating is there and could be read
 }
 
 func (r *reader) read() {
 	r.c.Exfiltrating = r.flag("exfiltrating")
+	r.c.FlowStated = r.fields["exfiltrating"] != nil
 	r.c.Destructive = r.flag("destructive")
 	r.c.SinkParams = r.selectors("sink_params", "leave it out, and every argument is read as a destination")
 	r.trusted()
-	if !r.c.Exfiltrating {
+	if n := r.fields["exfiltrating"]; !r.c.Exfiltrating && (n == nil || r.stated) {
 		for _, key := range []string{"sink_params", "trusted_destinations"} {
 			if n := r.fields[key]; n != nil {
 				r.p.Add(n, "%s needs exfiltrating: true beside it; without it the flow check is off for this tool", key)
@@ -121,7 +123,10 @@ func (r *reader) flag(key string) bool {
 	if n == nil {
 		return false
 	}
-	v, _ := n.Bool(r.p)
+	v, ok := n.Bool(r.p)
+	if key == "exfiltrating" {
+		r.stated = ok
+	}
 	return v
 }
 

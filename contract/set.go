@@ -159,6 +159,16 @@ func (b *binding) strictest(c *Contract, t Tool) *Contract {
 	return c
 }
 
+// Notice is one line for the log, safe to show. A warning says that something the author
+// wrote does not hold as it reads.
+type Notice struct {
+	Text    string
+	Warning bool
+}
+
+// String is the text.
+func (n Notice) String() string { return n.Text }
+
 // maxNotices bounds what one list of tools can put into the log.
 const maxNotices = 100
 
@@ -166,7 +176,7 @@ const maxNotices = 100
 // pack can be chosen by it and bare names resolved. It returns notices for the log,
 // safe to show, at most 100: the pack chosen, entries that match nothing, entries that
 // turn the flow check off, definitions that a pack does not know.
-func (s *Set) Bind(upstream string, tools []Tool) []string {
+func (s *Set) Bind(upstream string, tools []Tool) []Notice {
 	b := &binding{tools: make([]Tool, len(tools)), names: make(map[string]int, len(tools))}
 	for i, t := range tools {
 		t.Upstream = upstream
@@ -185,7 +195,7 @@ func (s *Set) Bind(upstream string, tools []Tool) []string {
 		}
 	}
 	if b.pack != nil {
-		n.add("pack %s applies: the server lists the tools of %s", b.pack.name, b.pack.server)
+		n.note("pack %s applies: the server lists the tools of %s", b.pack.name, b.pack.server)
 	}
 	s.compileAll(b, &n)
 	s.rebindOthers(upstream)
@@ -195,8 +205,7 @@ func (s *Set) Bind(upstream string, tools []Tool) []string {
 
 // compileAll compiles the contracts of one upstream's tools.
 func (s *Set) compileAll(b *binding, n *notices) {
-	sinks, derived := 0, 0
-	var writers []string
+	var derived, sinks, writers []string
 	for _, t := range b.tools {
 		key := toolKey{t.Upstream, t.Name}
 		if s.ready[key] != nil {
@@ -207,30 +216,71 @@ func (s *Set) compileAll(b *binding, n *notices) {
 		if notice != "" {
 			n.add("tool %s: %s", showName(t.Name), notice)
 		}
-		if s.isUsers(c) && c.FlowOff() {
-			n.add("tool %s: the entry at %s turns the flow check off", showName(t.Name), c.Source)
-		}
 		if s.isUsers(c) {
+			s.flowOff(b, t, c, n)
 			for _, name := range c.unlisted(t) {
 				n.add("tool %s: the entry at %s names the parameter %s, which the tool does not list", showName(t.Name), c.Source, showName(name))
 			}
 		}
 		if c.Source == "fallback" {
-			derived++
+			derived = append(derived, t.Name)
 			if c.Exfiltrating {
-				sinks++
+				sinks = append(sinks, c.sends())
 			}
 			if writesFiles(t) {
 				writers = append(writers, t.Name)
 			}
 		}
 	}
-	if derived > 0 {
-		n.add("%d tools have no contract: the fallback takes %d of them for sinks", derived, sinks)
+	switch {
+	case len(derived) == 0:
+	case len(sinks) == 0:
+		n.note("no contract for %s; by their schemas none of them sends anything out", some(derived))
+	default:
+		n.note("no contract for %s; by their schemas %s", some(derived), some(sinks))
 	}
 	if len(writers) > 0 {
-		n.add("nothing confines where these tools write, if they write files: %s; give them write_params", quote.Text(strings.Join(writers, ", "), 500))
+		n.add("nothing confines where these tools write, if they write files: %s; give them write_params", some(writers))
 	}
+}
+
+// flowOff warns of an entry that takes the flow check from a tool which, without the
+// entry, would be read as one that sends something out.
+func (s *Set) flowOff(b *binding, t Tool, c *Contract, n *notices) {
+	if !c.FlowOff() || c.FlowStated {
+		return
+	}
+	without := Fallback(t)
+	if b.pack != nil && b.pack.tools[t.Name] != nil {
+		without, _ = b.pack.tools[t.Name].contractFor(t)
+	}
+	if without.Exfiltrating {
+		n.add("tool %s: it looks as if %s, and the entry at %s turns that check off; write exfiltrating: true there, or exfiltrating: false if that is meant",
+			showName(t.Name), without.sends(), c.Source)
+	}
+}
+
+// sends says in words where a tool's destinations stand.
+func (c *Contract) sends() string {
+	if len(c.SinkParams) == 0 {
+		return c.Tool + " sends to what stands in any of its arguments"
+	}
+	params := make([]string, len(c.SinkParams))
+	for i, p := range c.SinkParams {
+		params[i] = p.String()
+	}
+	return c.Tool + " sends to what stands in " + strings.Join(params, ", ")
+}
+
+// some joins names for a notice.
+func some(names []string) string {
+	const most = 12
+	more := ""
+	if len(names) > most {
+		more = fmt.Sprintf(" and %d more", len(names)-most)
+		names = names[:most]
+	}
+	return quote.Text(strings.Join(names, "; "), 500) + more
 }
 
 func (s *Set) isUsers(c *Contract) bool { return slices.Contains(s.entries, c) }
@@ -269,21 +319,25 @@ func (s *Set) unmatched(upstream string, n *notices) {
 // notices collects lines for the log.
 type notices struct {
 	upstream string
-	lines    []string
+	lines    []Notice
 	more     int
 }
 
-func (n *notices) add(format string, args ...any) {
+// add warns, note only tells.
+func (n *notices) add(format string, args ...any)  { n.put(true, fmt.Sprintf(format, args...)) }
+func (n *notices) note(format string, args ...any) { n.put(false, fmt.Sprintf(format, args...)) }
+
+func (n *notices) put(warning bool, text string) {
 	if len(n.lines) >= maxNotices-1 {
 		n.more++
 		return
 	}
-	n.lines = append(n.lines, "upstream "+showName(n.upstream)+": "+fmt.Sprintf(format, args...))
+	n.lines = append(n.lines, Notice{"upstream " + showName(n.upstream) + ": " + text, warning})
 }
 
-func (n *notices) list() []string {
+func (n *notices) list() []Notice {
 	if n.more > 0 {
-		return append(n.lines, fmt.Sprintf("upstream %s: and %d more notices", showName(n.upstream), n.more))
+		return append(n.lines, Notice{fmt.Sprintf("upstream %s: and %d more notices", showName(n.upstream), n.more), true})
 	}
 	return n.lines
 }

@@ -30,11 +30,11 @@ func tools(t testing.TB, shorts ...string) []Tool {
 	return out
 }
 
-func notice(notices []string, words ...string) bool {
+func notice(notices []Notice, words ...string) bool {
 	for _, n := range notices {
 		all := true
 		for _, w := range words {
-			all = all && strings.Contains(n, w)
+			all = all && strings.Contains(n.Text, w)
 		}
 		if all {
 			return true
@@ -69,7 +69,7 @@ func TestEntryReplacesPack(t *testing.T) {
 	if !c.FlowOff() || len(c.SinkParams) != 0 || *c.MaxCalls != 3 {
 		t.Errorf("send_email: %+v", c)
 	}
-	if !notice(notices, "send_email", "c.yaml:1:1", "turns the flow check off") {
+	if !notice(notices, "send_email", "c.yaml:1:1", "turns that check off") {
 		t.Errorf("no notice: %q", notices)
 	}
 	if c := s.For(Tool{Upstream: "mail", Name: "draft_email"}); c.Source != "pack gmail" {
@@ -116,7 +116,7 @@ func TestNotices(t *testing.T) {
 	for _, want := range [][]string{
 		{"c.yaml:1:1", "matches no tool", "sned_mail", "did you mean", "send_mail"},
 		{"c.yaml:3:1", "mail/none"},
-		{"3 tools have no contract", "takes 1 of them"},
+		{"no contract for send_mail; save_page; git_commit", "send_mail sends to what stands in to"},
 		{"nothing confines", "save_page"},
 	} {
 		if !notice(notices, want...) {
@@ -164,8 +164,8 @@ func TestNoticesAreBoundedAndEscaped(t *testing.T) {
 		t.Errorf("%d notices", len(notices))
 	}
 	for _, n := range notices {
-		if strings.ContainsAny(n, "\x1b\n") || len(n) > 2000 {
-			t.Errorf("not safe to show: %q", n)
+		if strings.ContainsAny(n.Text, "\x1b\n") || len(n.Text) > 2000 {
+			t.Errorf("not safe to show: %q", n.Text)
 		}
 	}
 }
@@ -242,6 +242,21 @@ func BenchmarkFor(b *testing.B) {
 	for b.Loop() {
 		if s.For(t) == nil {
 			b.Fatal("none")
+		}
+	}
+}
+
+// An entry that says exfiltrating: false means it; a bare budget on a tool that sends may
+// be an oversight.
+func TestFlowOffIsSaidWhereItMatters(t *testing.T) {
+	for entry, want := range map[string]bool{
+		"send: {max_calls: 5}":                      true,
+		"send: {max_calls: 5, exfiltrating: false}": false,
+		"read: {max_calls: 5}":                      false,
+	} {
+		s := newSet(t, entry, Options{})
+		if got := notice(s.Bind("u", tools(t, "send(to)", "read(id)")), "turns that check off"); got != want {
+			t.Errorf("%s: notice %v, want %v", entry, got, want)
 		}
 	}
 }

@@ -37,6 +37,9 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "__guard" {
 		return stdio.RunGuard(args[1:]) // before anything else: the gateway waits for it
 	}
+	if len(args) == 1 && args[0] == "--version" {
+		args = []string{"version"}
+	}
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetIn(stdin)

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-dev/sallyport/internal/gateway"
+	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/quote"
 	"github.com/sallyport-dev/sallyport/internal/stdio"
 )
@@ -53,9 +54,8 @@ Exit codes: 0 the client ended, 1 cannot run, 2 the command line is wrong, 5 the
 ended first.`,
 		Example: `  sallyport wrap -- npx -y @modelcontextprotocol/server-filesystem /home/me/project
   sallyport wrap -c sallyport.yaml --name mail -- node mail-server.js`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.ArgsLenAtDash() != 0 {
+			if len(args) == 0 || cmd.ArgsLenAtDash() != 0 {
 				return errors.New("put the server's command after --, as in: sallyport wrap -- COMMAND ARGS…")
 			}
 			return wrap(f, args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -91,6 +91,7 @@ func wrap(f wrapFlags, command []string, stdin io.Reader, stdout, stderr io.Writ
 	}
 	setup, err := prepareWrap(f, command, log)
 	if err != nil {
+		tellClient(err, stdin, stdout)
 		return failed(err)
 	}
 	defer setup.close()
@@ -105,6 +106,7 @@ func wrap(f wrapFlags, command []string, stdin io.Reader, stdout, stderr io.Writ
 		Stderr: func(line string) { fmt.Fprintf(stderr, "[%s] %s\n", shownName, line) },
 	})
 	if err != nil {
+		tellClient(err, stdin, stdout)
 		return failed(err)
 	}
 	opt := setup.relay
@@ -128,6 +130,30 @@ func stopSignals() []os.Signal {
 		all = append(all, syscall.SIGHUP)
 	}
 	return all
+}
+
+// tellClient answers the client's first request with why there is no server: many
+// clients show nothing of what stands on standard error.
+func tellClient(err error, stdin io.Reader, stdout io.Writer) {
+	if onTerminal(stdin) {
+		return
+	}
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		frame, readErr := stdio.NewReader(stdin, 1<<20).Next()
+		if readErr != nil {
+			return
+		}
+		if m, bad := mcp.Parse(frame); bad == nil && m.Kind == mcp.Request {
+			text := "[sallyport] cannot start: " + quote.Text(err.Error(), 1000)
+			_ = stdio.NewWriter(stdout).Write(mcp.ErrorResponse(m.ID, mcp.CodeInternal, text, nil))
+		}
+	}()
+	select {
+	case <-told:
+	case <-time.After(2 * time.Second):
+	}
 }
 
 // howEnded gives a server whose output ended a moment to end itself.

@@ -166,16 +166,14 @@ func flowSettings(f config.Flow) sallyport.FlowSettings {
 	return s
 }
 
-// writeRoots are the directories that the server's own command line names: the user
-// gave them to the server. The root and the home directory confine nothing.
+// writeRoots are the directories that the server's own command line names by
+// themselves: the user gave them to the server. A directory behind a flag may be the
+// server's own, such as that of its code. The root and the home directory confine nothing.
 func writeRoots(command []string, opt contract.Options, log *slog.Logger) (*confine.Root, error) {
 	home, _ := os.UserHomeDir()
 	var dirs []string
-	for _, a := range command[1:] {
-		if _, value, ok := strings.Cut(a, "="); ok && strings.HasPrefix(a, "-") {
-			a = value
-		}
-		if !filepath.IsAbs(a) {
+	for i, a := range command[1:] {
+		if !filepath.IsAbs(a) || strings.HasPrefix(command[i], "-") && command[i] != "--" {
 			continue
 		}
 		a = filepath.Clean(a)

@@ -156,7 +156,7 @@ func (c *Config) Notices() []string {
 func FlowOff(entries []*contract.Contract) []string {
 	var l []string
 	for _, e := range entries {
-		if e.FlowOff() {
+		if e.FlowOff() && !e.FlowStated {
 			l = append(l, fmt.Sprintf("%s: the entry for %s is not exfiltrating, so the flow check is off for this tool",
 				e.Source, strictyaml.Quote(e.Tool)))
 		}

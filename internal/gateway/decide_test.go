@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -199,6 +200,21 @@ func TestListOverPages(t *testing.T) {
 		g.server(`{"jsonrpc":"2.0","id":` + idOf(f) + `,"result":` + page + `}`)
 	}
 	g.serverWants(callFrame("text-id", "echo", `{}`))
+}
+
+// Some servers read integer ids only.
+func TestB027OwnIDsAreOfTheClientsKind(t *testing.T) {
+	for _, id := range []any{7, "seven"} {
+		g := newRig(t, rigOptions{manual: true})
+		g.call(id, "echo", `{}`)
+		own := idOf(g.serverHears())
+		if _, text := id.(string); text != strings.HasPrefix(own, `"`) {
+			t.Errorf("the client's id is %v, the gateway's own %s", id, own)
+		}
+		if n, err := strconv.ParseInt(own, 10, 32); id == 7 && (err != nil || n <= 0) {
+			t.Errorf("own id %s is no small integer", own)
+		}
+	}
 }
 
 func TestListThatFails(t *testing.T) {

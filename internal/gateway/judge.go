@@ -7,6 +7,7 @@ import (
 	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/doc"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
+	"github.com/sallyport-dev/sallyport/internal/quote"
 	"github.com/sallyport-dev/sallyport/policy"
 )
 
@@ -263,8 +264,20 @@ func (r *Relay) dropped(c *call) {
 	r.releaseWrite(c)
 }
 
-// cannotAsk ends an ask: there is no channel to a human yet.
-const cannotAsk = ". This version cannot ask: if it is right, the user can allow it in the configuration (trusted_destinations, or the rule)"
+// cannotAsk ends an ask, because there is no channel to a human yet, and says what the
+// user can do instead.
+func cannotAsk(d sallyport.Decision) string {
+	const lead = ". This version cannot ask: if it is right, the user can "
+	switch {
+	case d.Check == sallyport.CheckPolicy && d.Rule != "":
+		return lead + "change the effect of rule " + quote.Value(d.Rule, 120)
+	case d.Check == sallyport.CheckFlow && len(d.Questions) > 0 && d.Questions[0].Destination != "":
+		return lead + "add it to trusted_destinations in the tool's contract"
+	case d.Check == sallyport.CheckApproval:
+		return lead + "take destructive: true out of the tool's contract"
+	}
+	return lead + "allow it in the configuration"
+}
 
 // refuse answers a call that the engine refused, in the form that its method has for it.
 func (r *Relay) refuse(c *call) {
@@ -275,7 +288,7 @@ func (r *Relay) refuse(c *call) {
 	}
 	text := "[sallyport blocked] " + c.decision.Reason
 	if c.decision.Verdict == sallyport.Ask {
-		text += cannotAsk
+		text += cannotAsk(c.decision)
 	}
 	data, err := c.decision.MarshalJSON()
 	if err != nil {

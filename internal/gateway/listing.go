@@ -196,7 +196,11 @@ func (r *Relay) listAnswered(ctx context.Context, l *listing, m mcp.Message) {
 func (r *Relay) listDone(ctx context.Context, l *listing) {
 	l.failed.Stop()
 	for _, notice := range r.opt.Session.Pin(r.opt.Upstream, l.tools) {
-		r.log.Info(notice)
+		if notice.Warning {
+			r.log.Warn(notice.Text)
+		} else {
+			r.log.Info(notice.Text)
+		}
 	}
 	r.mu.Lock()
 	if r.ended {

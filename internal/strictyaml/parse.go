@@ -89,6 +89,9 @@ func syntaxProblem(file string, err error) Problem {
 		return Problem{File: file, Text: "not readable as YAML: " + err.Error()}
 	}
 	q := Problem{File: file, Text: "not readable as YAML: " + le.Message}
+	if strings.Contains(le.Message, "unknown anchor") {
+		q.Text += `; a text that starts with * has to be in quotes, as in "*@example.com"`
+	}
 	if le.ContextMsg != "" {
 		q.Text += " (" + le.ContextMsg
 		if le.ContextMark.Line > 0 {

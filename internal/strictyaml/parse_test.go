@@ -52,7 +52,7 @@ func TestProblems(t *testing.T) {
 		"carriage return":     {"# a\rb: 1\n", "f.yaml:1:4: YAML ends a line here, a comment too, and many editors do not; use a plain line feed"},
 		"reordered text":      {"a: 1 # \u202eb\n", "f.yaml:1:8: a bidirectional control character makes the file look other than it is; remove it, or write it as \\u in double quotes"},
 		"NUL":                 {"a: \x00\n", "f.yaml:1:4: a control character is not allowed here"},
-		"unknown anchor":      {"a: *b\n", "f.yaml:1:4: not readable as YAML: unknown anchor 'b' referenced"},
+		"unknown anchor":      {"a: *b\n", "f.yaml:1:4: not readable as YAML: unknown anchor 'b' referenced; a text that starts with * has to be in quotes, as in \"*@example.com\""},
 		"too large":           {strings.Repeat("#", MaxSize+1), "f.yaml: the file has 4194305 bytes; at most 4194304 are read"},
 		"broken second":       {"a: b\n---\n[", "f.yaml:4:1: not readable as YAML: did not find expected node content (while parsing a flow node that starts in line 4)"},
 		"two problems":        {"a: !x 1\nb: !y 2\n", "f.yaml:1:4: the tag '!x' is not known here; remove it\nf.yaml:2:4: the tag '!y' is not known here; remove it"},
