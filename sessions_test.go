@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/sallyport-dev/sallyport"
-	"github.com/sallyport-dev/sallyport/contract"
 	"github.com/sallyport-dev/sallyport/confine"
+	"github.com/sallyport-dev/sallyport/contract"
 )
 
 // A server may list other tools to another session: its list changes nothing here.
