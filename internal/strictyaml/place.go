@@ -27,13 +27,23 @@ func (n *Node) IsText() bool {
 // IsMapping reports a mapping.
 func (n *Node) IsMapping() bool { return n.kind == mapping }
 
-// Items are the elements of a list; nil for anything else. It reports nothing: it is for
-// readers of a document that is already known to be right.
-func (n *Node) Items() []*Node { return n.items }
+// Items are the elements of a list; nil for anything else, a nil node included. It
+// reports nothing: it is for readers of a document that is already known to be right.
+func (n *Node) Items() []*Node {
+	if n == nil {
+		return nil
+	}
+	return n.items
+}
 
 // Pairs are the entries of a mapping in order; nil for anything else. Like [Node.Items]
 // it reports nothing.
-func (n *Node) Pairs() []Entry { return n.entries }
+func (n *Node) Pairs() []Entry {
+	if n == nil {
+		return nil
+	}
+	return n.entries
+}
 
 // Get is the value of a key of a mapping, nil if there is none. It may be called on a
 // nil node, so that a path of keys can be followed in one expression.
