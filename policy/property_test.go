@@ -31,7 +31,7 @@ func targets() []Target {
 	for s := range subjects {
 		for _, u := range []string{"", "a", "b"} {
 			for _, n := range []string{"", "a", "b", "ab", "abb", "c"} {
-				l = append(l, Target{s, u, n})
+				l = append(l, Target{Subject: s, Upstream: u, Name: n})
 			}
 		}
 	}
@@ -70,7 +70,7 @@ func TestIndexAgreesWithTheRules(t *testing.T) {
 					break
 				}
 			}
-			got := p.Evaluate(target)
+			got := p.Evaluate(target, nil)
 			if got.Effect != want || (got.Rule == nil) != (rule < 0) || got.Rule != nil && got.Rule != p.rules[rule] {
 				t.Fatalf("%v: got %v by %v, want %v by rule %d", target, got.Effect, got.Rule, want, rule+1)
 			}
@@ -90,7 +90,7 @@ func TestRemovingAnAllowRuleNeverAllows(t *testing.T) {
 			less.Rules = slices.Delete(slices.Clone(s.Rules), i, i+1)
 			after := compile(t, less)
 			for _, target := range targets() {
-				if before.Evaluate(target).Effect == Deny && after.Evaluate(target).Effect != Deny {
+				if before.Evaluate(target, nil).Effect == Deny && after.Evaluate(target, nil).Effect != Deny {
 					t.Fatalf("without rule %d, %v is no longer denied", i+1, target)
 				}
 			}
@@ -105,7 +105,7 @@ func TestDenyAllOnTopDeniesEverything(t *testing.T) {
 		s.Rules = slices.Insert(s.Rules, 0, RuleSpec{Effect: Deny, Tools: every, Resources: every, Prompts: every})
 		p := compile(t, s)
 		for _, target := range targets() {
-			if got := p.Evaluate(target); got.Effect != Deny || got.Rule != p.rules[0] {
+			if got := p.Evaluate(target, nil); got.Effect != Deny || got.Rule != p.rules[0] {
 				t.Fatalf("%v is %v", target, got.Effect)
 			}
 		}
