@@ -105,18 +105,23 @@ func (e *evaluator) contains(o *Operation, v doc.Value) Outcome {
 	default:
 		return e.wrongKind(v.Kind(), wantParts)
 	}
-	other := doc.Absent
+	other, part := doc.Absent, false
 	for i := range v.Len() {
 		_, element := v.Child(i)
-		if doc.Equal(element, want) {
+		switch {
+		case doc.Equal(element, want):
 			return Pass
-		}
-		if element.Kind() != want.Kind() {
+		case element.Kind() != want.Kind():
 			other = element.Kind()
+		case element.Kind() == doc.String && strings.Contains(element.String(), want.String()):
+			part = true
 		}
 	}
-	if other != doc.Absent {
+	switch {
+	case other != doc.Absent:
 		return e.wrongKind(other, wantElements)
+	case part:
+		return e.cannot("it is a list that has the text as part of an element, not as an element")
 	}
 	return Fail
 }

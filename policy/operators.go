@@ -31,8 +31,8 @@ const (
 	// NotMatches passes where Matches fails.
 	NotMatches
 	// Contains passes when a text has the operand as a part, byte for byte, or a list has
-	// an element that is Eq to it. A list without it that has elements of other types
-	// cannot be evaluated.
+	// an element that is Eq to it. A list without it that has elements of other types, or
+	// the text as a part of one, cannot be evaluated.
 	Contains
 	// Gt, Gte, Lt and Lte order numbers exactly.
 	Gt

@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-dev/sallyport/internal/strictyaml"
 )
 
-func load(t *testing.T, yaml string) (map[string]*Policy, error) {
+func load(t testing.TB, yaml string) (map[string]*Policy, error) {
 	t.Helper()
 	var p strictyaml.Problems
 	n := strictyaml.Parse("p.yaml", []byte(yaml), nil, &p)
@@ -20,7 +20,7 @@ func load(t *testing.T, yaml string) (map[string]*Policy, error) {
 }
 
 // one loads a policy whose rules are given.
-func one(t *testing.T, yaml string) *Policy {
+func one(t testing.TB, yaml string) *Policy {
 	t.Helper()
 	policies, err := load(t, "p:\n"+yaml)
 	if err != nil {
