@@ -31,7 +31,7 @@ func newOperation(op Operator, operand doc.Value, effect Effect) (Operation, err
 	case Eq, Ne:
 		o.operands = []doc.Value{operand}
 	case In, NotIn:
-		o.operands, err = elements(op, operand)
+		o.operands, err = elements(operand)
 	case Contains:
 		o.operands = []doc.Value{operand}
 		if operand.Kind() == doc.String && operand.String() == "" {
@@ -42,7 +42,7 @@ func newOperation(op Operator, operand doc.Value, effect Effect) (Operation, err
 	case Gt, Gte, Lt, Lte:
 		o.operands = []doc.Value{operand}
 		if operand.Kind() != doc.Number {
-			err = fmt.Errorf("%s compares numbers, not %s", op, an(operand.Kind()))
+			err = fmt.Errorf("compares numbers, not %s", an(operand.Kind()))
 		}
 	case MaxLength:
 		err = o.maxLength(operand)
@@ -85,12 +85,12 @@ func (o *Operation) indexTexts() {
 }
 
 // elements reads a list that must not be empty.
-func elements(op Operator, v doc.Value) ([]doc.Value, error) {
+func elements(v doc.Value) ([]doc.Value, error) {
 	if v.Kind() != doc.List {
-		return nil, fmt.Errorf("%s takes a list: [%s]", op, showValue(v))
+		return nil, fmt.Errorf("takes a list: [%s]", showValue(v))
 	}
 	if v.Len() == 0 {
-		return nil, fmt.Errorf("%s has an empty list, so it would be the same for every value", op)
+		return nil, errors.New("an empty list would be the same for every value; write what is meant")
 	}
 	list := make([]doc.Value, 0, v.Len())
 	for _, e := range v.Elements() {
@@ -100,14 +100,14 @@ func elements(op Operator, v doc.Value) ([]doc.Value, error) {
 }
 
 // texts reads one text or a list of them.
-func texts(op Operator, v doc.Value) ([]doc.Value, error) {
+func texts(v doc.Value) ([]doc.Value, error) {
 	if v.Kind() == doc.String {
 		return []doc.Value{v}, nil
 	}
 	if v.Kind() != doc.List {
-		return nil, fmt.Errorf("%s takes text or a list of it, not %s", op, an(v.Kind()))
+		return nil, fmt.Errorf("takes text or a list of it, not %s", an(v.Kind()))
 	}
-	list, err := elements(op, v)
+	list, err := elements(v)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func texts(op Operator, v doc.Value) ([]doc.Value, error) {
 func (o *Operation) maxLength(v doc.Value) error {
 	n, err := strconv.Atoi(v.Number())
 	if v.Kind() != doc.Number || err != nil || n < 0 {
-		return errors.New("max_length takes a whole number of characters or elements, from 0 on")
+		return errors.New("takes a whole number of characters or elements, from 0 on")
 	}
 	o.operands, o.length = []doc.Value{v}, n
 	return nil
@@ -131,7 +131,7 @@ func (o *Operation) maxLength(v doc.Value) error {
 // presence turns "present: false" into Absent and the other way round.
 func (o *Operation) presence(v doc.Value) error {
 	if v.Kind() != doc.Bool {
-		return fmt.Errorf("%s takes true or false, not %s", o.Operator, an(v.Kind()))
+		return fmt.Errorf("takes true or false, not %s", an(v.Kind()))
 	}
 	if !v.Bool() {
 		o.Operator = Present + Absent - o.Operator
@@ -149,7 +149,7 @@ var originNames = func() (names []string) {
 }()
 
 func (o *Operation) originList(v doc.Value) error {
-	list, err := texts(o.Operator, v)
+	list, err := texts(v)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ type directories struct {
 }
 
 func (o *Operation) directories(v doc.Value) error {
-	list, err := texts(o.Operator, v)
+	list, err := texts(v)
 	if err != nil {
 		return err
 	}

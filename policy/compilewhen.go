@@ -135,7 +135,7 @@ func showValue(v doc.Value) string {
 	case doc.String:
 		return quote.Value(v.String(), maxOperand)
 	case doc.List, doc.Object:
-		return fmt.Sprintf("a %s of %d", kindWord(v.Kind()), v.Len())
+		return fmt.Sprintf("%s of %d", an(v.Kind()), v.Len())
 	}
 	return quote.Text(string(v.AppendJSON(nil)), maxOperand)
 }

@@ -34,7 +34,7 @@ func (h hostPattern) covers(other hostPattern) bool {
 }
 
 func (o *Operation) hostList(v doc.Value, effect Effect) error {
-	list, err := texts(o.Operator, v)
+	list, err := texts(v)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ const maxPattern = 4096 // bytes
 // pattern compiles the operand of matches and not_matches.
 func (o *Operation) pattern(v doc.Value) error {
 	if v.Kind() != doc.String {
-		return fmt.Errorf("%s takes a pattern in quotes, not %s", o.Operator, an(v.Kind()))
+		return fmt.Errorf("takes a pattern in quotes, not %s", an(v.Kind()))
 	}
 	re, err := compilePattern(v.String())
 	if err != nil {
@@ -34,10 +34,12 @@ func compilePattern(s string) (*regexp.Regexp, error) {
 	case len(s) > maxPattern:
 		return nil, fmt.Errorf("the pattern has %d bytes; at most %d are read", len(s), maxPattern)
 	}
-	if hint := foreignSyntax(s); hint != "" {
+	hint, silent := foreignSyntax(s)
+	_, err := regexp.Compile(s)
+	switch {
+	case hint != "" && (silent || err != nil):
 		return nil, errors.New(hint)
-	}
-	if _, err := regexp.Compile(s); err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("not an RE2 pattern: %w", unprefixed(err))
 	}
 	re, err := regexp.Compile(`\A(?s:` + s + `)\z`)
@@ -52,9 +54,8 @@ func unprefixed(err error) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 }
 
-// foreign lists what other dialects have and RE2 has not, longest first where one starts
-// with another. A construct that starts with a backslash or a bracket is looked for where
-// that is not itself escaped and not inside a character class.
+// foreign lists what other dialects have and RE2 refuses, longest first where one starts
+// with another.
 var foreign = []struct{ start, hint string }{
 	{"(?<=", "look-behind (?<=…) is not supported (RE2, linear time); write a second constraint, or say what the whole value may be"},
 	{"(?<!", "look-behind (?<!…) is not supported (RE2, linear time); add not_matches to the same constraint"},
@@ -79,60 +80,71 @@ var foreign = []struct{ start, hint string }{
 	{`\u`, `\u is not known to RE2; write \x{…}`},
 	{`\U`, `\U is not known to RE2; write \x{…}`},
 	{`\N`, `\N is not known to RE2`},
-	{`{,`, `{,n} is plain text in RE2; write {0,n}, or \{, for the characters`},
+	{"*+", possessive},
+	{"++", possessive},
+	{"?+", possessive},
+	{"}+", possessive},
 }
 
-var possessive = []string{"*+", "++", "?+", "}+"}
+const possessive = "possessive repetition (*+ ++ ?+) is not supported; RE2 never backtracks, so leave the second + out"
 
-// foreignSyntax says what of another dialect stands in a pattern, "" if nothing does.
-func foreignSyntax(s string) string {
-	class := false
+// upTo is what other dialects read as "at most n", and RE2 as plain text.
+var upTo = regexp.MustCompile(`^\{,[0-9]+\}`)
+
+// foreignSyntax says what of another dialect stands in a pattern, "" if nothing does. It
+// is silent when RE2 takes the pattern and gives it another meaning.
+func foreignSyntax(s string) (hint string, silent bool) {
 	for i := 0; i < len(s); i++ {
 		rest := s[i:]
-		if class {
-			switch {
-			case rest[0] == '\\':
-				i++
-			case strings.HasPrefix(rest, "[:"):
-				if end := strings.Index(rest, ":]"); end > 0 {
-					i += end + 1
-				}
-			case rest[0] == ']':
-				class = false
-			}
-			continue
-		}
-		if strings.HasPrefix(rest, `\Q`) {
+		switch {
+		case strings.HasPrefix(rest, `\Q`):
 			end := strings.Index(rest, `\E`)
 			if end < 0 {
-				return `\Q is not closed; write \E behind the quoted text`
+				return `\Q is not closed; write \E behind the quoted text`, true
 			}
 			i += end + 1
+			continue
+		case upTo.MatchString(rest):
+			return `{,n} is plain text in RE2; write {0,n}, or \{, for the characters`, true
+		case rest[0] == '[':
+			i += classLen(rest) - 1
 			continue
 		}
 		for _, f := range foreign {
 			if strings.HasPrefix(rest, f.start) {
-				return f.hint
+				return f.hint, false
 			}
 		}
-		for _, p := range possessive {
-			if strings.HasPrefix(rest, p) {
-				return "possessive repetition " + p + " is not supported; RE2 never backtracks, so leave the second + out"
-			}
+		if rest[0] != '\\' {
+			continue
 		}
-		switch {
-		case rest[0] == '\\':
-			if len(rest) > 1 && rest[1] >= '1' && rest[1] <= '9' {
-				return "back-references are not supported (RE2, linear time); for a character by its number write " + `\x{…}`
-			}
-			i++
-		case rest[0] == '[':
-			class = true
-			// A ] that comes first stands for itself.
-			if after := strings.TrimPrefix(rest[1:], "^"); strings.HasPrefix(after, "]") {
-				i += len(rest) - len(after)
-			}
+		if len(rest) > 1 && rest[1] >= '1' && rest[1] <= '9' {
+			return `back-references are not supported (RE2, linear time); for a character by its number write \x{…}`, false
 		}
+		i++
 	}
-	return ""
+	return "", false
+}
+
+// classLen is the length of the character class at the start of s.
+func classLen(s string) int {
+	i := 1
+	if strings.HasPrefix(s[i:], "^") {
+		i++
+	}
+	if strings.HasPrefix(s[i:], "]") { // the first one stands for itself
+		i++
+	}
+	for i < len(s) && s[i] != ']' {
+		switch {
+		case s[i] == '\\':
+			i++
+		case strings.HasPrefix(s[i:], "[:"):
+			if end := strings.Index(s[i:], ":]"); end > 0 {
+				i += end + 1
+			}
+		}
+		i++
+	}
+	return min(i+1, len(s))
 }

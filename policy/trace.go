@@ -111,7 +111,7 @@ func missingWords(c *Constraint, place string, out Outcome) string {
 		return c.text + ": missing, and optional"
 	case out == Pass:
 		return c.text + ": missing"
-	case place != "" && place != c.Selector:
+	case c.wild && place != c.Root():
 		return c.text + ": missing below " + place
 	}
 	return c.text + ": missing"
