@@ -150,33 +150,3 @@ func digest(before string, data []byte) string {
 	h.Write(data)
 	return hex.EncodeToString(h.Sum(nil))
 }
-
-// Notices are what is not wrong and weakens the guard: validate and every start say so.
-func (c *Config) Notices() []string {
-	var l []string
-	note := func(when bool, text string) {
-		if when {
-			l = append(l, text)
-		}
-	}
-	note(c.Mode == DryRun, "mode: dry-run: nothing is enforced, verdicts are only recorded")
-	note(c.Flow.Unknown == policy.Allow, "flow.unknown: allow: a destination that nobody vouched for is not asked about")
-	note(c.Flow.Untrusted == policy.Ask, "flow.untrusted: ask: a destination from untrusted output is not refused outright")
-	note(c.Audit.Off, "audit.path: null: nothing is recorded")
-	note(c.Audit.NoChain, "audit.hash_chain: false: an edited log is not noticed")
-	note(c.Audit.ContinueOnFailed, "audit.on_failure: continue: calls run even when they cannot be recorded")
-	note(c.Audit.KeyPatterns != nil && len(c.Audit.KeyPatterns) == 0, "audit.redact_key_patterns: []: values of keys such as password are recorded as they are")
-	return append(l, FlowOff(c.Contracts)...)
-}
-
-// FlowOff says which entries turn the flow check off for their tool.
-func FlowOff(entries []*contract.Contract) []string {
-	var l []string
-	for _, e := range entries {
-		if e.FlowOff() {
-			l = append(l, fmt.Sprintf("%s: the entry for %s is not exfiltrating, so the flow check is off for this tool",
-				e.Source, strictyaml.Quote(e.Tool)))
-		}
-	}
-	return l
-}

@@ -38,9 +38,6 @@ func TestDefaults(t *testing.T) {
 	if c.Packs.None || c.Packs.Names != nil {
 		t.Errorf("packs %+v", c.Packs)
 	}
-	if l := c.Notices(); len(l) != 0 {
-		t.Errorf("notices %q", l)
-	}
 	d := Default()
 	if d.Mode != c.Mode || d.Flow != c.Flow || d.Audit.MaxValue != c.Audit.MaxValue {
 		t.Errorf("a file that says nothing differs from no file: %+v, %+v", c, d)
@@ -219,8 +216,8 @@ func TestContractsFiles(t *testing.T) {
 	if err := other.AddContracts(f); err != nil || len(other.Contracts) != 3 || other.Digest == before {
 		t.Errorf("%+v, %v", other, err)
 	}
-	if l := other.Notices(); len(l) != 1 || !strings.Contains(l[0], "'delete'") || !strings.Contains(l[0], "flow check is off") {
-		t.Errorf("notices %q", l)
+	if len(other.Sources) != 2 || other.Sources[1].File != "c.yaml" || string(other.Sources[1].Data) != entries {
+		t.Errorf("sources %+v", other.Sources)
 	}
 	clash := load(t, "version: 1\ntools: {send: {max_calls: 1}}\n")
 	before = clash.Digest
@@ -305,6 +302,5 @@ func FuzzLoad(f *testing.F) {
 		if file != nil && len(c.Policies) > 0 {
 			t.Error("a configuration is also a contracts file")
 		}
-		c.Notices()
 	})
 }
