@@ -91,6 +91,7 @@ func (c *Constraint) complete() error {
 		c.placing = c.placing || op == Origin
 		c.outside = c.outside || op == Origin || op == Within
 	}
+	c.shown = quote.Text(c.Selector, maxOperand)
 	c.text = c.describe()
 	return nil
 }
@@ -106,7 +107,7 @@ const (
 // describe puts the constraint in words.
 func (c *Constraint) describe() string {
 	var b strings.Builder
-	b.WriteString(quote.Text(c.Selector, maxOperand))
+	b.WriteString(c.shown)
 	if c.wild && c.Quantifier == Any {
 		b.WriteString(" (any)")
 	}

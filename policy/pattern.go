@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 
 	"github.com/sallyport-dev/sallyport/doc"
@@ -35,7 +36,7 @@ func compilePattern(s string) (*regexp.Regexp, error) {
 		return nil, fmt.Errorf("the pattern has %d bytes; at most %d are read", len(s), maxPattern)
 	}
 	hint, silent := foreignSyntax(s)
-	_, err := regexp.Compile(s)
+	_, err := syntax.Parse(s, syntax.Perl)
 	switch {
 	case hint != "" && (silent || err != nil):
 		return nil, errors.New(hint)

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -228,79 +227,5 @@ func TestDigest(t *testing.T) {
 			t.Errorf("the same digest for\n%s", s)
 		}
 		seen[d] = true
-	}
-}
-
-func FuzzParse(f *testing.F) {
-	for _, s := range []string{
-		"p: {default: allow, rules: [{name: a, effect: deny, tools: ['x*']}]}",
-		"p: {rules: [{effect: ask, resources: [a], prompts: ['[a-z]'], upstreams: [u]}]}",
-		"a: &a {rules: [{effect: allow}]}\nb: {<<: *a, default: ask}",
-		"p: {rules: [{when: {}}]}",
-	} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		var p strictyaml.Problems
-		n := strictyaml.Parse("f", data, nil, &p)
-		if n == nil {
-			return
-		}
-		policies := Parse(n, &p)
-		if !p.Empty() {
-			return
-		}
-		if len(policies) == 0 {
-			t.Fatal("no policy and no problem")
-		}
-		for name, pol := range policies {
-			if pol.Name() != name || len(pol.Digest()) != 64 {
-				t.Errorf("policy %q is named %q, digest %q", name, pol.Name(), pol.Digest())
-			}
-			for _, r := range pol.Rules() {
-				if r.Name == "" || r.Source == "" {
-					t.Errorf("a rule without name or place: %+v", r)
-				}
-			}
-			if got := pol.Evaluate(Target{Subject: Resource, Name: "\x00nobody names this"}, nil); got.Effect != Deny && got.Rule == nil {
-				t.Error("a resource is not denied by default")
-			}
-		}
-	})
-}
-
-func TestEvaluateDoesNotAllocate(t *testing.T) {
-	p := thousand(t)
-	if n := testing.AllocsPerRun(100, func() {
-		p.Evaluate(Target{Name: "tool_5000"}, nil)
-		p.Evaluate(Target{Name: "nothing"}, nil)
-		p.Evaluate(Target{Subject: Resource, Name: "x"}, nil)
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
-func thousand(t testing.TB) *Policy {
-	s := Spec{Name: "p"}
-	for i := range 10_000 {
-		s.Rules = append(s.Rules, RuleSpec{Effect: Allow, Tools: []string{fmt.Sprintf("tool_%d", i)}})
-	}
-	s.Rules = append(s.Rules, RuleSpec{Effect: Deny, Tools: []string{"delete_*"}})
-	p, err := New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-func BenchmarkEvaluate(b *testing.B) {
-	p := thousand(b)
-	for _, name := range []string{"tool_9999", "delete_x", "nothing"} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				p.Evaluate(Target{Name: name}, nil)
-			}
-		})
 	}
 }

@@ -92,7 +92,8 @@ type Constraint struct {
 	placing bool // an operator needs places
 	outside bool // an operator needs Facts
 	ops     []Operation
-	text    string // for reasons
+	shown   string // the selector for messages
+	text    string // all of it for messages
 }
 
 // Operations lists what must hold, in the order of the file. The slice is the caller's.

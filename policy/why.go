@@ -2,7 +2,6 @@ package policy
 
 import (
 	"github.com/sallyport-dev/sallyport/doc"
-	"github.com/sallyport-dev/sallyport/internal/quote"
 )
 
 // want is what an operator or a step looks for.
@@ -65,12 +64,16 @@ func kindWord(k doc.Kind) string {
 // an is the kind with its article.
 func an(k doc.Kind) string {
 	switch k {
-	case doc.Null, doc.String, doc.Absent:
-		return kindWord(k)
+	case doc.Bool:
+		return "a boolean"
+	case doc.Number:
+		return "a number"
+	case doc.List:
+		return "a list"
 	case doc.Object:
 		return "an object"
 	}
-	return "a " + k.String()
+	return kindWord(k)
 }
 
 func (e *evaluator) cannot(words string) Outcome {
@@ -108,9 +111,9 @@ func (p *Policy) defaultReason(s Subject, m missed) string {
 // matchedReason is the reason of a rule that matched because a constraint could not be
 // evaluated.
 func (r *Rule) matchedReason(c *Constraint, w why) string {
-	reason := r.Reason
-	if reason != "" {
-		reason += "; "
+	between := ""
+	if r.Reason != "" {
+		between = "; "
 	}
-	return reason + quote.Text(c.Selector, maxOperand) + " cannot be checked: " + w.String()
+	return r.Reason + between + c.shown + " cannot be checked: " + w.String()
 }
