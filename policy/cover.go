@@ -127,8 +127,7 @@ func (o *Operation) follows(p *Operation, lenient bool) bool {
 	}
 	switch o.Operator {
 	case Present:
-		// A value that p judges is there, and is not null unless p can compare with it.
-		return p.Operator != Absent && (lenient || !p.kinds.has(doc.Null))
+		return true // what passes any operator but eq and in is there, and not null
 	case Ne, NotIn:
 		return (p.Operator == Ne || p.Operator == NotIn) && p.holdsAll(o.operands) && (lenient || o.kinds == p.kinds)
 	case Gt, Gte, Lt, Lte:
@@ -142,7 +141,7 @@ func (o *Operation) follows(p *Operation, lenient bool) bool {
 	case Host, Domain:
 		return (p.Operator == Host || p.Operator == Domain) && coverHosts(o.hosts, p.hosts)
 	case Within:
-		return p.Operator == Within && o.holdsAll(p.operands) && sameStyles(o, p)
+		return p.Operator == Within && o.holdsAll(p.operands)
 	case Origin:
 		return p.Operator == Origin && p.origins&^o.origins == 0
 	}
@@ -151,14 +150,11 @@ func (o *Operation) follows(p *Operation, lenient bool) bool {
 
 // followsValues is follows when p passes on a few known values only.
 func (o *Operation) followsValues(p *Operation, lenient bool) bool {
-	if o.Operator == Within || o.Operator == Origin || o.Operator == Absent {
-		return false // they depend on facts
-	}
 	if lenient && o.failing()&^p.kinds != 0 {
 		return false // p cannot judge what o fails on
 	}
 	for _, v := range p.operands {
-		e := evaluator{}
+		e := evaluator{} // without facts: what depends on them cannot pass
 		if e.apply(o, v) != Pass {
 			return false
 		}
@@ -214,16 +210,6 @@ func (o *Operation) holdsAll(values []doc.Value) bool {
 func coverHosts(a, b []hostPattern) bool {
 	for _, h := range b {
 		if !slices.ContainsFunc(a, func(g hostPattern) bool { return g.covers(h) }) {
-			return false
-		}
-	}
-	return true
-}
-
-// sameStyles reports that p can be judged on no system on which o cannot.
-func sameStyles(o, p *Operation) bool {
-	for s := range o.dirs {
-		if (o.dirs[s] == nil) != (p.dirs[s] == nil) {
 			return false
 		}
 	}

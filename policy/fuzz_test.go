@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"reflect"
 	"strings"
 	"testing"
@@ -35,7 +36,7 @@ func FuzzParse(f *testing.F) {
 		}
 		policies := Parse(n, &p)
 		if !p.Empty() {
-			if strings.Contains(p.Err().Error(), "%!") {
+			if strings.Contains(p.Err().Error(), "%!") && !bytes.Contains(data, []byte("%")) {
 				t.Errorf("a problem is not formatted: %v", p.Err())
 			}
 			return

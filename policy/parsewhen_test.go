@@ -206,7 +206,12 @@ func TestLimitsOfAConstraint(t *testing.T) {
 	expect(t, rules, list(MaxValues+1, `"a"`), Cannot, "one more")
 	expect(t, anyOf, list(MaxValues, `"a"`), Fail, "as many values, and none passes")
 	expect(t, anyOf, list(MaxValues+1, `"a"`), Cannot, "one more, and none passes")
+	// A missing element behind what is looked at is not looked at either.
+	last := strings.TrimSuffix(list(MaxValues+1, `{"x":1}`), "]}") + ",{}]}"
+	expect(t, ruled(t, `"args.l[*].x": 1`), last, Cannot, "more values, and then one without")
 	long := `"` + strings.Repeat("a", 4096) + `"`
+	last = strings.TrimSuffix(list(MaxText/4096+1, `{"x":`+long+`}`), "]}") + ",{}]}"
+	expect(t, ruled(t, `"args.l[*].x": {matches: "a*"}`), last, Cannot, "more text, and then an element without")
 	pattern := ruled(t, `"args.l[*]": {matches: "a*"}`)
 	expect(t, pattern, list(MaxText/4096, long), Pass, "as much text as is looked at")
 	expect(t, pattern, list(MaxText/4096+1, long), Cannot, "more text")
@@ -284,6 +289,10 @@ func TestDenies(t *testing.T) {
 	}
 	if !p.Denies(Target{Subject: Resource, Name: "x"}) || !p.Denies(Target{Subject: subjects}) {
 		t.Error("what nothing names is not denied")
+	}
+	outside := one(t, "  rules: [{effect: allow, resources: ['*'], when: {resource: {origin: typed}}}]\n")
+	if outside.Denies(Target{Subject: Resource, Name: "https://a.example/"}) {
+		t.Error("what depends on the session is said to be denied for certain")
 	}
 	if one(t, "  default: ask\n").Denies(Target{Name: "x"}) {
 		t.Error("what the default asks about is denied")

@@ -213,6 +213,18 @@ func TestDigest(t *testing.T) {
 		strings.Replace(base, "reason: r", "reason: s", 1),
 		strings.Replace(base, "name: a", "name: b", 1),
 		strings.Replace(base, "reason: r", "reason: r, upstreams: [u]", 1),
+		strings.Replace(base, "reason: r", "reason: r, rate_limits: [l]", 1),
+		strings.Replace(base, "reason: r", "reason: r, when: {args.a: 1}", 1),
+		strings.Replace(base, "reason: r", "reason: r, when: {args.a: '1'}", 1),
+		strings.Replace(base, "reason: r", "reason: r, when: {args.b: 1}", 1),
+		strings.Replace(base, "reason: r", "reason: r, when: {args.a: {ne: 1}}", 1),
+		strings.Replace(base, "reason: r", "reason: r, when: {args.a: {eq: 1, optional: true}}", 1),
+		strings.Replace(base, "reason: r", "reason: r, when: {args.a: {eq: 1, quantifier: any}}", 1),
+		strings.Replace(base, "reason: r", "reason: r, when: {args.a: {eq: 1, lt: 2}}", 1),
+		"  mode: dry-run\n" + base,
+		"  mode: enforce\n" + base,
+		"  hide_denied_tools: true\n" + base,
+		"  hide_denied_prompts: true\n" + base,
 	}
 	seen := map[string]bool{}
 	for _, s := range same {

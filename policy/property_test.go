@@ -450,6 +450,7 @@ func TestCovers(t *testing.T) {
 		{"when: {args.x: {in: [a, b]}}", "when: {args.x: {in: [b, a]}, args.y: 1}", true},
 		{"when: {args.x: {in: [a, b]}}", "when: {args.x: {in: [a, c]}}", false},
 		{"when: {args.x: {not_in: [a]}}", "when: {args.x: {not_in: [a, b]}}", true},
+		{"when: {args.x: {not_in: [a]}}", "when: {args.x: {not_in: [a, 1]}}", false}, // 2 cannot be compared with the first
 		{"when: {args.x: {gt: 5}}", "when: {args.x: {gte: 6}}", true},
 		{"when: {args.x: {gt: 5}}", "when: {args.x: {gte: 5}}", false},
 		{"when: {args.x: {gte: 5.0}}", "when: {args.x: {gte: 5, lt: 7}}", true},
@@ -501,5 +502,54 @@ func TestCoversMindsWhatCannotBeJudged(t *testing.T) {
 	p := one(t, "  rules: [{effect: deny, when: {args.x: {in: [a, 1]}}}, {effect: deny, when: {args.x: a}}]\n")
 	if p.rules[0].Covers(p.rules[1]) {
 		t.Error("a deny rule is said to cover one that takes more of what cannot be judged")
+	}
+	// null fails the first and cannot be judged by the second.
+	p = one(t, "  rules: [{effect: deny, when: {args.x: {ne: null, optional: true}}}, {effect: deny, when: {args.x: {absent: true}}}]\n")
+	if p.rules[0].Covers(p.rules[1]) {
+		t.Error("a deny rule that null escapes is said to cover one that it does not")
+	}
+}
+
+func TestGlobCovers(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want bool
+	}{
+		{"*", "*", true},
+		{"*", "a?", true},
+		{"a*", "a", true},
+		{"a*", "ab*c", true},
+		{"a*", "*", false},
+		{"a*", "?*", false},
+		{"?*", "*?", true},
+		{"??*", "?*?", true},
+		{"?*", "*", false},
+		{"*a*", "bab*", true},
+		{"*a*b", "a*ab", true},
+		{"*a*b", "b*ab*", false},
+		{"a?", "a*", false},
+		{"[!a]", "[!ab]", true},
+		{"[!ab]", "[!a]", false},
+		{"[a-z]*", "[b-d]x", true},
+		{"[a-z]*", "[b-é]x", false},
+		{"[!a]", "[b-d]", true},
+		{"[!c]", "[b-d]", false},
+		{"[ab]", "?", false},
+		{"?", "[ab]", true},
+		{"read_*", "read_file", true},
+		{"read_file", "read_*", false},
+		{"read_file", "read_[f]ile", false}, // the same, and not worth finding out
+	} {
+		a, err := ParseGlob(tt.a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := ParseGlob(tt.b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.Covers(b); got != tt.want {
+			t.Errorf("%s covers %s: %v", tt.a, tt.b, got)
+		}
 	}
 }
