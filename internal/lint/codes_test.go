@@ -37,13 +37,13 @@ func load(t testing.TB, file, text string) *config.Config {
 
 func toolList(t testing.TB, upstream string, data []byte) ToolList {
 	t.Helper()
-	v, err := doc.Parse(data, doc.Limits{})
-	if err != nil {
-		t.Fatal(err)
+	l, ok := listOf(data)
+	if !ok || len(l.Tools) == 0 {
+		t.Fatalf("no tools in %s", data)
 	}
-	l := ToolList{Upstream: upstream}
-	for _, e := range v.Get("tools").Elements() {
-		l.Tools = append(l.Tools, contract.Tool{Upstream: upstream, Name: e.Get("name").String(), Definition: e})
+	l.Upstream = upstream
+	for i := range l.Tools {
+		l.Tools[i].Upstream = upstream
 	}
 	return l
 }
@@ -167,4 +167,16 @@ func TestCodesAreStable(t *testing.T) {
 		}
 		last, names[c.Name] = c.ID, true
 	}
+}
+
+// listOf reads a list of tools if it is one.
+func listOf(data []byte) (l ToolList, ok bool) {
+	v, err := doc.Parse(data, doc.Limits{})
+	if err != nil {
+		return l, false
+	}
+	for _, e := range v.Get("tools").Elements() {
+		l.Tools = append(l.Tools, contract.Tool{Name: e.Get("name").String(), Definition: e})
+	}
+	return l, true
 }

@@ -110,7 +110,13 @@ func (q *asker) leaf(s doc.Value, composed bool) {
 		for _, t := range typ.Elements() {
 			q.a.types = append(q.a.types, t.String())
 		}
-	case !composed && s.Get("enum").Kind() != doc.List && s.Get("const").Kind() == doc.Absent:
+	case s.Get("const").Kind() != doc.Absent:
+		q.a.types = append(q.a.types, typeOf(s.Get("const")))
+	case s.Get("enum").Kind() == doc.List:
+		for _, v := range s.Get("enum").Elements() {
+			q.a.types = append(q.a.types, typeOf(v))
+		}
+	case !composed:
 		q.a.open = true
 	}
 	switch {
@@ -164,7 +170,7 @@ func (q *asker) below(s doc.Value, steps []doc.Step, composed bool) {
 			q.visit(extra, rest)
 		}
 	}
-	if !composed && items.Kind() == doc.Absent && prefix.Kind() == doc.Absent && (mayBe(s, "array") || step.Kind == doc.StepAll && mayBe(s, "object") && props.Len() == 0) {
+	if !composed && items.Kind() == doc.Absent && prefix.Kind() == doc.Absent && (mayBe(s, "array") || step.Kind == doc.StepAll && mayBe(s, "object") && props.Len() == 0 && extra.Kind() != doc.Object) {
 		q.vague = true
 	}
 }
@@ -233,42 +239,35 @@ func argumentNames(schema doc.Value) []string {
 	return q.names(schema, 0)
 }
 
+// jsonTypes are those of JSON Schema; what else stands there is not judged.
+var jsonTypes = []string{"string", "integer", "number", "boolean", "null", "array", "object"}
+
+// typeOf is the JSON Schema type of a value.
+func typeOf(v doc.Value) string {
+	switch v.Kind() {
+	case doc.String:
+		return "string"
+	case doc.Number:
+		return "number"
+	case doc.Bool:
+		return "boolean"
+	case doc.List:
+		return "array"
+	case doc.Object:
+		return "object"
+	}
+	return "null"
+}
+
 // fits reports whether a value of this kind can stand there.
 func (a answer) fits(v doc.Value) bool {
 	if a.types == nil {
 		return true
 	}
-	for _, t := range a.types {
-		switch t {
-		case "string":
-			if v.Kind() == doc.String {
-				return true
-			}
-		case "integer", "number":
-			if v.Kind() == doc.Number {
-				return true
-			}
-		case "boolean":
-			if v.Kind() == doc.Bool {
-				return true
-			}
-		case "null":
-			if v.Kind() == doc.Null {
-				return true
-			}
-		case "array":
-			if v.Kind() == doc.List {
-				return true
-			}
-		case "object":
-			if v.Kind() == doc.Object {
-				return true
-			}
-		default:
-			return true // not a type that this program knows
-		}
-	}
-	return false
+	own := typeOf(v)
+	return slices.ContainsFunc(a.types, func(t string) bool {
+		return t == own || t == "integer" && own == "number" || !slices.Contains(jsonTypes, t)
+	})
 }
 
 // only reports that nothing but these types can stand there.

@@ -162,7 +162,7 @@ func (k *check) operandFits(c *policy.Constraint, o policy.Operation, a answer) 
 func (k *check) valueFits(n *strictyaml.Node, c *policy.Constraint, v doc.Value, a answer) {
 	switch {
 	case !a.fits(v):
-		k.add(n, "SP105", "", "the value of "+show(c.Selector)+" is "+strings.Join(uniq(a.types), " or ")+", and this is "+kindName(v))
+		k.add(n, "SP105", "", "the value of "+show(c.Selector)+" is "+strings.Join(uniq(a.types), " or ")+", and this is "+typeOf(v))
 	case a.values != nil && !slices.ContainsFunc(a.values, func(e doc.Value) bool { return doc.Equal(e, v) }):
 		var texts []string
 		for _, e := range a.values {
@@ -172,13 +172,6 @@ func (k *check) valueFits(n *strictyaml.Node, c *policy.Constraint, v doc.Value,
 		}
 		k.add(n, "SP104", trimHint(strictyaml.Hint(v.String(), texts)), "the tool's schema does not let "+show(c.Selector)+" be "+show(n.Text()))
 	}
-}
-
-func kindName(v doc.Value) string {
-	if v.Kind() == doc.List {
-		return "array"
-	}
-	return v.Kind().String()
 }
 
 func uniq(l []string) []string {
