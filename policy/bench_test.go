@@ -29,7 +29,7 @@ func many(t testing.TB, n int, globs bool) *Policy {
 	for i := 10; i < n; i++ {
 		tool := fmt.Sprintf("tool_%d", i)
 		if globs {
-			tool = fmt.Sprintf("server%d_*", i)
+			tool = fmt.Sprintf("ha_call_%d_*", i)
 		}
 		s.Rules = append(s.Rules, rule(i, tool, Allow))
 	}

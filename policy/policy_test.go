@@ -144,8 +144,8 @@ func TestParseProblems(t *testing.T) {
 	for name, tt := range map[string]struct{ in, want string }{
 		"no policy":         {"{}", "p.yaml:1:1: no policy is defined here; write one, or leave policies out to allow every tool"},
 		"not a mapping":     {"[a]", "p.yaml:1:1: write a mapping of keys to values here, not a list"},
-		"default typo":      {"p: {default: denied}", "p.yaml:1:14: 'denied' is not one of allow, deny, ask; did you mean 'deny'?"},
-		"key typo":          {"p: {rules: [{effect: deny, tool: [x]}]}", "p.yaml:1:28: unknown key 'tool'; did you mean 'tools'?"},
+		"B085 default typo": {"p: {default: denied}", "p.yaml:1:14: 'denied' is not one of allow, deny, ask; did you mean 'deny'?"},
+		"B085 key typo":     {"p: {rules: [{effect: deny, tool: [x]}]}", "p.yaml:1:28: unknown key 'tool'; did you mean 'tools'?"},
 		"no effect":         {"p: {rules: [{tools: [x]}]}", "p.yaml:1:13: the rule '#1' has no effect; write effect: allow, deny or ask"},
 		"scalar for a list": {"p: {rules: [{effect: deny, tools: x}]}", "p.yaml:1:35: write a list here: ['x']"},
 		"empty list":        {"p: {rules: [{effect: deny, tools: []}]}", "p.yaml:1:35: an empty list covers nothing; leave the key out to cover every one"},
