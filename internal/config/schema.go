@@ -13,9 +13,7 @@ func Schema() []byte {
 	for _, o := range objects {
 		defs = append(defs, member{o.name, o.schema()})
 	}
-	for _, d := range values {
-		defs = append(defs, d)
-	}
+	defs = append(defs, values...)
 	var anyKey []any
 	for _, k := range objects[0].keys {
 		anyKey = append(anyKey, fragment{{"required", []string{k.name}}})
