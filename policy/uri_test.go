@@ -42,11 +42,11 @@ func TestSpellingOfAResourceDoesNotCount(t *testing.T) {
 		"file:///etc/passwd":                       Deny,
 		"file:///manuals/" + "%2e%2e/%2e%2e/" + "": Deny,
 	} {
-		if got := p.Evaluate(Target{Subject: Resource, Name: uri}).Effect; got != want {
+		if got := p.Evaluate(Target{Subject: Resource, Name: uri}, nil).Effect; got != want {
 			t.Errorf("%s: %v, want %v", uri, got, want)
 		}
 	}
-	if n := testing.AllocsPerRun(100, func() { p.Evaluate(Target{Subject: Resource, Name: "file:///manuals/a.txt"}) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { p.Evaluate(Target{Subject: Resource, Name: "file:///manuals/a.txt"}, nil) }); n > 0 {
 		t.Errorf("%v allocations for a plain URI", n)
 	}
 }

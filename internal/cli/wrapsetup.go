@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/audit"
@@ -14,6 +15,7 @@ import (
 	"github.com/sallyport-dev/sallyport/contract"
 	"github.com/sallyport-dev/sallyport/internal/config"
 	"github.com/sallyport-dev/sallyport/internal/gateway"
+	"github.com/sallyport-dev/sallyport/internal/lint"
 	"github.com/sallyport-dev/sallyport/policy"
 )
 
@@ -204,12 +206,19 @@ func sayStart(log *slog.Logger, f wrapFlags, cfg *config.Config, pol *policy.Pol
 	if len(cfg.Policies) == 0 {
 		log.Info("no policy is configured: every tool, resource and prompt is allowed; packs, the fallback contracts and the flow check are what guards")
 	}
-	for _, n := range cfg.Notices() {
-		log.Warn(n)
+	for _, f := range lint.Check(cfg, lint.Options{Now: time.Now()}).Findings {
+		if f.Severity >= lint.Warning {
+			log.Warn(f.Text, "code", f.Code, "at", f.Place())
+		}
 	}
 	for _, r := range pol.Rules() {
 		if !r.CoversUpstream(f.name) {
 			log.Warn("this rule does not cover the wrapped server", "rule", r.Name, "at", r.Source, "server", f.name)
+		}
+	}
+	for _, section := range []string{"server", "upstreams", "tokens"} {
+		if len(cfg.Sources) > 0 && cfg.Sources[0].Root.Get(section) != nil {
+			log.Info("this section of the configuration is not used: wrap fronts the one server of its command line, and its caller is always local", "section", section)
 		}
 	}
 	if auditPath == "" {

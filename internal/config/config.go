@@ -35,17 +35,32 @@ func (m Mode) String() string {
 
 // Config is one whole configuration. Read only once loaded; then safe for concurrent use.
 type Config struct {
-	File      string // as given to [Load]; "" for [Default]
-	Mode      Mode
-	Audit     Audit
-	Flow      Flow
-	Packs     contract.PackChoice
-	Contracts []*contract.Contract
-	Policies  map[string]*policy.Policy // empty: the built-in policy is used
+	File       string // as given to [Load]; "" for [Default]
+	Mode       Mode
+	Server     Server
+	Upstreams  []*Upstream // in order
+	Audit      Audit
+	Flow       Flow
+	Packs      contract.PackChoice
+	Contracts  []*contract.Contract
+	Policies   map[string]*policy.Policy // empty: the built-in policy is used
+	RateLimits map[string]*RateLimit
+	Tokens     []*Token // in order
+
+	// Sources are the files as they were read, for checks that need places: the
+	// configuration, then contracts files.
+	Sources []Source
 
 	// Digest is the hex SHA-256 of the files' bytes, for the log. The values of
 	// variables do not count: a digest of a short secret would give it away.
 	Digest string
+}
+
+// Source is one file that was read.
+type Source struct {
+	File string
+	Root *strictyaml.Node
+	Data []byte
 }
 
 // Audit is what the audit section says.
@@ -73,6 +88,7 @@ const DefaultMaxValue = 512
 // the built-in policy is used.
 func Default() *Config {
 	return &Config{
+		Server: defaultServer(),
 		Audit:  Audit{MaxValue: DefaultMaxValue},
 		Flow:   Flow{Untrusted: policy.Deny, Unknown: policy.Ask},
 		Digest: digest("", nil),
@@ -122,7 +138,8 @@ func (c *Config) AddContracts(f *ContractsFile) error {
 		return err
 	}
 	c.Contracts = append(slices.Clip(c.Contracts), f.Contracts...)
-	c.Digest = digest(c.Digest, f.data)
+	c.Sources = append(slices.Clip(c.Sources), f.source)
+	c.Digest = digest(c.Digest, f.source.Data)
 	return nil
 }
 
@@ -132,34 +149,4 @@ func digest(before string, data []byte) string {
 	fmt.Fprintf(h, "sallyport configuration 1\n%s\n", before)
 	h.Write(data)
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// Notices are what is not wrong and weakens the guard: validate and every start say so.
-func (c *Config) Notices() []string {
-	var l []string
-	note := func(when bool, text string) {
-		if when {
-			l = append(l, text)
-		}
-	}
-	note(c.Mode == DryRun, "mode: dry-run: nothing is enforced, verdicts are only recorded")
-	note(c.Flow.Unknown == policy.Allow, "flow.unknown: allow: a destination that nobody vouched for is not asked about")
-	note(c.Flow.Untrusted == policy.Ask, "flow.untrusted: ask: a destination from untrusted output is not refused outright")
-	note(c.Audit.Off, "audit.path: null: nothing is recorded")
-	note(c.Audit.NoChain, "audit.hash_chain: false: an edited log is not noticed")
-	note(c.Audit.ContinueOnFailed, "audit.on_failure: continue: calls run even when they cannot be recorded")
-	note(c.Audit.KeyPatterns != nil && len(c.Audit.KeyPatterns) == 0, "audit.redact_key_patterns: []: values of keys such as password are recorded as they are")
-	return append(l, FlowOff(c.Contracts)...)
-}
-
-// FlowOff says which entries turn the flow check off for their tool.
-func FlowOff(entries []*contract.Contract) []string {
-	var l []string
-	for _, e := range entries {
-		if e.FlowOff() && !e.FlowStated {
-			l = append(l, fmt.Sprintf("%s: the entry for %s is not exfiltrating, so the flow check is off for this tool",
-				e.Source, strictyaml.Quote(e.Tool)))
-		}
-	}
-	return l
 }

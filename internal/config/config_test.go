@@ -38,9 +38,6 @@ func TestDefaults(t *testing.T) {
 	if c.Packs.None || c.Packs.Names != nil {
 		t.Errorf("packs %+v", c.Packs)
 	}
-	if l := c.Notices(); len(l) != 0 {
-		t.Errorf("notices %q", l)
-	}
 	d := Default()
 	if d.Mode != c.Mode || d.Flow != c.Flow || d.Audit.MaxValue != c.Audit.MaxValue {
 		t.Errorf("a file that says nothing differs from no file: %+v, %+v", c, d)
@@ -161,7 +158,7 @@ func TestB085NothingIsLoadedInPart(t *testing.T) {
 		"cut in a write":  good[:len(good)-4],
 		"second document": good + "---\npolicies: {p: {default: allow}}\n",
 		"merge conflict":  "<<<<<<< HEAD\n" + good,
-		"not built yet":   good + "rate_limits: {}\n",
+		"not built yet":   good + "flow: {profile: strict}\n",
 		"list":            "- version: 1\n",
 		"UTF-16":          "\xff\xfev\x00",
 	} {
@@ -219,8 +216,8 @@ func TestContractsFiles(t *testing.T) {
 	if err := other.AddContracts(f); err != nil || len(other.Contracts) != 3 || other.Digest == before {
 		t.Errorf("%+v, %v", other, err)
 	}
-	if l := other.Notices(); len(l) != 1 || !strings.Contains(l[0], "'delete'") || !strings.Contains(l[0], "flow check is off") {
-		t.Errorf("notices %q", l)
+	if len(other.Sources) != 2 || other.Sources[1].File != "c.yaml" || string(other.Sources[1].Data) != entries {
+		t.Errorf("sources %+v", other.Sources)
 	}
 	clash := load(t, "version: 1\ntools: {send: {max_calls: 1}}\n")
 	before = clash.Digest
@@ -274,7 +271,10 @@ func FuzzLoad(f *testing.F) {
 		"version: 1\nmode: dry-run\naudit: {path: a, redact: [args.x], redact_key_patterns: ['(?i)x']}\npacks: [gmail]\n",
 		"version: 1\npolicies: {p: {default: ask, rules: [{effect: allow, tools: ['a*']}]}}\nflow: {unknown: deny}\n",
 		"send: {exfiltrating: true, sink_params: [to]}\n",
-		"version: 1\nserver: {}\nupstreams: {}\n", "version: 2\n", "a: &a {max_calls: 1}\nb: *a\n", "version: 1\ntools: {<<: {x: {}}}\n",
+		"version: 1\nserver: {namespace: never, upstream_timeout: 5s}\nupstreams: {a: {transport: stdio, command: x, env: {A: b}, inherit_env: [C]}}\n",
+		"version: 1\nupstreams: {a: {transport: http, url: 'https://x.example/mcp', headers: {X-A: b}, timeout: 1m}}\ntools: {a/x: {max_calls: 1}}\n",
+		"version: 1\npolicies: {p: {rules: [{effect: allow, rate_limits: [a], upstreams: ['*']}]}}\nrate_limits: {a: {rate: 1, per: 1m, burst: 2, scope: global}}\n",
+		"version: 1\npolicies: {p: {}}\ntokens: [{name: a, policy: p, env: DIR, expires: 2030-01-31}]\n", "version: 2\n", "a: &a {max_calls: 1}\nb: *a\n", "version: 1\ntools: {<<: {x: {}}}\n",
 	} {
 		f.Add([]byte(s))
 	}
@@ -302,9 +302,23 @@ func FuzzLoad(f *testing.F) {
 		if c.Audit.MaxValue < minMaxValue || c.Audit.Path != "" && !filepath.IsAbs(c.Audit.Path) || slices.Contains(c.Contracts, nil) {
 			t.Errorf("%+v", c)
 		}
+		for _, u := range c.Upstreams {
+			if u.Name == "" || (u.Transport == Stdio) != (u.Command != "") || (u.Transport == HTTP) != (u.URL != "") || u.Cwd != "" && !filepath.IsAbs(u.Cwd) {
+				t.Errorf("%+v", u)
+			}
+		}
+		for _, tok := range c.Tokens {
+			if tok.Name == "" || tok.SHA256 == [32]byte{} || c.Policies[tok.Policy] == nil && tok.Policy != policy.BuiltInName {
+				t.Errorf("%+v", tok)
+			}
+		}
+		for name, r := range c.RateLimits {
+			if r.Name != name || r.Rate < 1 || r.Burst < 1 || r.PerSecond() <= 0 {
+				t.Errorf("%+v", r)
+			}
+		}
 		if file != nil && len(c.Policies) > 0 {
 			t.Error("a configuration is also a contracts file")
 		}
-		c.Notices()
 	})
 }

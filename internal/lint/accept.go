@@ -1,0 +1,138 @@
+package lint
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sallyport-dev/sallyport/internal/config"
+	"github.com/sallyport-dev/sallyport/internal/quote"
+)
+
+// acceptance is one comment that accepts findings.
+type acceptance struct {
+	file      string
+	line, col int // of the comment
+	target    int // the line whose findings it accepts
+	codes     []string
+	reason    string
+}
+
+const acceptWord = "sallyport:accept"
+
+var (
+	acceptComment = regexp.MustCompile(`(?:^|[ \t])#[ \t]*sallyport:accept(?:[ \t:]|$)`)
+	acceptCode    = regexp.MustCompile(`^SP[0-9]{3}$`)
+)
+
+// accept moves what the files accept in place from the findings to the accepted.
+func (k *check) accept(found []Finding) Report {
+	var r Report
+	var wrong []Finding
+	for _, src := range k.config.Sources {
+		for _, a := range acceptances(src) {
+			if why := a.unusable(); why != "" {
+				wrong = append(wrong, a.finding("SP901", "write: # "+acceptWord+" SP101 because …", why))
+				continue
+			}
+			for _, code := range a.codes {
+				before := len(r.Accepted)
+				found = slices.DeleteFunc(found, func(f Finding) bool {
+					if f.Code != code || f.File != a.file || f.Line != a.target {
+						return false
+					}
+					r.Accepted = append(r.Accepted, Accepted{Finding: f, Reason: quote.Text(a.reason, maxReason)})
+					return true
+				})
+				if len(r.Accepted) == before && !k.mayBeHidden(code) {
+					wrong = append(wrong, a.finding("SP902", "remove it", "there is no finding "+code+" to accept in line "+itoa(a.target)))
+				}
+			}
+		}
+	}
+	r.Findings = sorted(append(k.visible(found), wrong...))
+	return r
+}
+
+// mayBeHidden reports codes whose findings depend on what this run was given: that they
+// are not there proves nothing.
+func (k *check) mayBeHidden(code string) bool {
+	return byID[code].Needs == "tools" && len(k.opt.Tools) == 0
+}
+
+// unusable says why a comment accepts nothing, "" if it may.
+func (a acceptance) unusable() string {
+	switch {
+	case len(a.codes) == 0:
+		return "this comment names no code, so it accepts nothing"
+	case a.reason == "":
+		return "this comment gives no reason, so it accepts nothing"
+	}
+	for _, c := range a.codes {
+		if _, ok := byID[c]; !ok {
+			return "there is no code " + c
+		}
+		if c == NotLoaded || strings.HasPrefix(c, "SP9") {
+			return c + " cannot be accepted"
+		}
+	}
+	return ""
+}
+
+func (a acceptance) finding(code, hint, text string) Finding {
+	return Finding{Code: code, Severity: usual(code), File: a.file, Line: a.line, Col: a.col, Text: quote.Text(text, maxText), Hint: hint}
+}
+
+// acceptances finds the comments of a file. One beside a value is for its own line; one
+// that has its line to itself is for the next line that holds more than a comment.
+func acceptances(src config.Source) []acceptance {
+	if !bytes.Contains(src.Data, []byte(acceptWord)) {
+		return nil
+	}
+	data := bytes.TrimPrefix(src.Data, []byte("\xef\xbb\xbf"))
+	lines := strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
+	var l []acceptance
+	for i, line := range lines {
+		loc := acceptComment.FindStringIndex(line)
+		if loc == nil {
+			continue
+		}
+		at := loc[0] + strings.IndexByte(line[loc[0]:], '#')
+		a := acceptance{file: src.File, line: i + 1, col: utf8.RuneCountInString(line[:at]) + 1, target: i + 1}
+		if strings.TrimSpace(line[:at]) == "" {
+			for a.target < len(lines) && isComment(lines[a.target]) {
+				a.target++
+			}
+			a.target++
+		}
+		_, rest, _ := strings.Cut(line[at:], acceptWord)
+		a.codes, a.reason = codesAndReason(rest)
+		l = append(l, a)
+	}
+	return l
+}
+
+func isComment(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }
+
+// codesAndReason splits " SP101, SP102 because of this".
+func codesAndReason(s string) (codes []string, reason string) {
+	rest := strings.TrimLeft(s, " \t:")
+	for {
+		word := rest
+		if i := strings.IndexAny(rest, " \t,"); i >= 0 {
+			word = rest[:i]
+		}
+		if !acceptCode.MatchString(strings.TrimSuffix(word, ":")) {
+			break
+		}
+		codes = append(codes, strings.TrimSuffix(word, ":"))
+		rest = strings.TrimLeft(rest[len(word):], " \t,")
+	}
+	reason = strings.Trim(rest, " \t:–—-")
+	if strings.EqualFold(reason, "because") {
+		reason = ""
+	}
+	return codes, reason
+}

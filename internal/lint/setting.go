@@ -1,0 +1,78 @@
+package lint
+
+import (
+	"github.com/sallyport-dev/sallyport/internal/config"
+	"github.com/sallyport-dev/sallyport/internal/strictyaml"
+	"github.com/sallyport-dev/sallyport/policy"
+)
+
+// settings looks at what weakens the guard as a whole.
+func (k *check) settings() {
+	c := k.config
+	at := func(when bool, section, key, code, hint, text string) {
+		if !when {
+			return
+		}
+		n := k.root.Get(section)
+		if key != "" {
+			n = n.Get(key)
+		}
+		k.add(n, code, hint, text)
+	}
+	at(c.Mode == config.DryRun, "mode", "", "SP501", "", "mode: dry-run: nothing is enforced, verdicts are only recorded")
+	at(c.Flow.Unknown == policy.Allow, "flow", "unknown", "SP304", "write ask or deny",
+		"flow.unknown: allow: a destination that nobody vouched for is not asked about")
+	at(c.Flow.Untrusted == policy.Ask, "flow", "untrusted", "SP306", "write deny",
+		"flow.untrusted: ask: a destination from untrusted output is not refused outright")
+	at(c.Audit.Off, "audit", "path", "SP502", "write a file's name", "audit.path: null: nothing is recorded")
+	at(c.Audit.NoChain, "audit", "hash_chain", "SP503", "write true", "audit.hash_chain: false: an edited log is not noticed")
+	at(c.Audit.ContinueOnFailed, "audit", "on_failure", "SP504", "write deny",
+		"audit.on_failure: continue: calls run even when they cannot be recorded")
+	at(c.Audit.KeyPatterns != nil && len(c.Audit.KeyPatterns) == 0, "audit", "redact_key_patterns", "SP505", "leave the key out for the defaults",
+		"audit.redact_key_patterns: []: values of keys such as password are recorded as they are")
+	if k.root != nil && len(c.Policies) == 0 && k.root.Get("version") != nil {
+		k.add(nil, "SP506", "", "no policy is defined: every tool, resource and prompt is allowed; contracts and the flow guard")
+	}
+}
+
+// identities looks at tokens, what they reach, and rate limits.
+func (k *check) identities() {
+	reached := map[string]bool{}
+	tokens := k.root.Get("tokens").Items()
+	for i, t := range k.config.Tokens {
+		reached[t.Policy] = true
+		k.token(t, tokens[i])
+	}
+	if len(k.config.Tokens) > 0 {
+		for _, e := range k.root.Get("policies").Pairs() {
+			if !reached[e.Name] {
+				k.add(e.Key, "SP408", "bind a token to it, or remove it", "no token reaches the policy "+show(e.Name))
+			}
+		}
+	}
+	used := map[string]bool{}
+	for _, p := range k.policies {
+		for _, r := range p.rules {
+			for _, name := range r.node.Get("rate_limits").Items() {
+				used[name.Text()] = true
+			}
+		}
+	}
+	for _, e := range k.root.Get("rate_limits").Pairs() {
+		if !used[e.Name] {
+			k.add(e.Key, "SP404", "name it in the rate_limits of a rule, or remove it", "no rule names the rate limit "+show(e.Name)+", so it limits nothing")
+		}
+	}
+}
+
+func (k *check) token(t *config.Token, n *strictyaml.Node) {
+	switch {
+	case t.Expires.IsZero():
+		k.add(n, "SP405", "write expires: and a date", "the token "+show(t.Name)+" never expires")
+	case !k.opt.Now.IsZero() && !k.opt.Now.Before(t.Expires):
+		k.add(n.Get("expires"), "SP406", "", "the token "+show(t.Name)+" has expired: every call with it is refused")
+	}
+	if t.Short {
+		k.add(n.Get("env"), "SP407", "make one with: openssl rand -hex 32", "the value of the token "+show(t.Name)+" is so short that it can be guessed")
+	}
+}
