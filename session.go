@@ -272,7 +272,8 @@ func (e *evaluation) pin() bool {
 }
 
 func (e *evaluation) policy() bool {
-	r := e.s.engine.opt.Policy.Evaluate(policy.Target{Subject: e.p.call.Subject, Upstream: e.p.call.Upstream, Name: e.p.call.Name})
+	c := e.p.call
+	r := e.s.engine.opt.Policy.Evaluate(policy.Target{Subject: c.Subject, Upstream: c.Upstream, Name: c.Name, Caller: e.s.opt.Caller, Args: c.Args}, nil)
 	if r.Rule != nil {
 		e.d.Rule = r.Rule.Name
 	}

@@ -2,11 +2,9 @@ package policy
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +24,8 @@ var everyName = Glob{source: "*", parts: []part{{kind: anyRun}}}
 type Spec struct {
 	Name    string // required
 	Default Effect
+	Mode    Mode
+	Hide    []Subject // what is left out of lists when it is denied
 	Rules   []RuleSpec
 }
 
@@ -39,7 +39,11 @@ type RuleSpec struct {
 	Upstreams []string
 	Resources []string
 	Prompts   []string
-	Reason    string
+	// When maps selectors to what their value must be: a value that [doc.FromGo] takes, or
+	// a map[string]any of operators and modifiers as in a file.
+	When       map[string]any
+	RateLimits []string
+	Reason     string
 }
 
 // New compiles a policy. The error names the first rule or glob that is wrong. A list
@@ -51,7 +55,16 @@ func New(s Spec) (*Policy, error) {
 	if s.Default > Allow {
 		return nil, errors.New("the default is not an effect")
 	}
-	b := builder{name: s.Name, fallback: s.Default}
+	if s.Mode > DryRun {
+		return nil, errors.New("not a mode")
+	}
+	b := builder{name: s.Name, fallback: s.Default, mode: s.Mode}
+	for _, subject := range s.Hide {
+		if subject >= subjects {
+			return nil, errors.New("not a subject to hide")
+		}
+		b.hides[subject] = true
+	}
 	for i, spec := range s.Rules {
 		if spec.Effect > Allow {
 			return nil, fmt.Errorf("rule %d: not an effect", i+1)
@@ -68,6 +81,9 @@ func New(s Spec) (*Policy, error) {
 		}
 		g, err := spec.globs()
 		if err != nil {
+			return nil, fmt.Errorf("rule %s: %w", quote.Value(r.Name, maxShown), err)
+		}
+		if err := spec.constrain(r, g); err != nil {
 			return nil, fmt.Errorf("rule %s: %w", quote.Value(r.Name, maxShown), err)
 		}
 		if !b.add(r, g) {
@@ -141,6 +157,8 @@ type ruleGlobs struct {
 type builder struct {
 	name     string
 	fallback Effect
+	mode     Mode
+	hides    [subjects]bool
 	rules    []*Rule
 	names    map[string]bool
 	index    [subjects]index
@@ -158,69 +176,43 @@ func (b *builder) add(r *Rule, g ruleGlobs) bool {
 	if g.subject[Tool] == nil && g.subject[Resource] == nil && g.subject[Prompt] == nil {
 		g.subject[Tool] = []Glob{everyName}
 	}
-	r.upstreams = g.upstreams
-	r.digest = ruleDigest(r, g)
+	r.upstreams, r.globs = g.upstreams, g.subject
+	r.shown = quote.Value(r.Name, maxShown)
+	r.digest = ruleDigest(r)
+	slices.SortStableFunc(r.when, byCost)
 	at := len(b.rules)
 	b.rules = append(b.rules, r)
 	for s := range subjects {
 		for _, glob := range g.subject[s] {
-			b.index[s].add(at, r, s, glob)
+			b.index[s].add(at, glob)
 		}
 	}
 	return true
 }
 
-func (ix *index) add(at int, r *Rule, s Subject, g Glob) {
-	if g.literal {
-		if l := ix.literal[g.source]; len(l) == 0 || l[len(l)-1] != at {
-			if ix.literal == nil {
-				ix.literal = map[string][]int{}
-			}
-			ix.literal[g.source] = append(l, at)
-		}
-		return
+// byCost puts constraints that ask the outside last.
+func byCost(x, y Constraint) int {
+	switch {
+	case x.outside == y.outside:
+		return 0
+	case x.outside:
+		return 1
 	}
-	r.globs[s] = append(r.globs[s], g)
-	if l := ix.general; len(l) == 0 || l[len(l)-1] != at {
-		ix.general = append(l, at)
-	}
+	return -1
 }
 
 func (b *builder) build() *Policy {
-	p := &Policy{name: b.name, fallback: b.fallback, rules: b.rules, index: b.index}
+	p := &Policy{name: b.name, fallback: b.fallback, mode: b.mode, hides: b.hides, rules: b.rules, index: b.index}
 	p.reasons[Tool] = "no rule covers this tool, and the policy's default is " + b.fallback.String()
 	p.reasons[Resource] = "no rule names this resource, and resources are denied unless one does"
 	p.reasons[Prompt] = "no rule names this prompt, and prompts are denied unless one does"
 	h := sha256.New()
-	writeFields(h, "sallyport policy 1", b.name, b.fallback.String())
+	writeFields(h, "sallyport policy 2", b.name, b.fallback.String(), b.mode.String(), fmt.Sprint(b.hides))
 	for _, r := range b.rules {
 		h.Write(r.digest[:])
 	}
 	p.digest = hex.EncodeToString(h.Sum(nil))
 	return p
-}
-
-func ruleDigest(r *Rule, g ruleGlobs) [sha256.Size]byte {
-	h := sha256.New()
-	writeFields(h, r.Name, r.Effect.String(), r.Reason)
-	for _, globs := range [][]Glob{g.subject[Tool], g.subject[Resource], g.subject[Prompt], g.upstreams} {
-		sources := make([]string, len(globs))
-		for i, glob := range globs {
-			sources[i] = glob.source
-		}
-		slices.Sort(sources)
-		writeFields(h, slices.Compact(sources)...)
-	}
-	return [sha256.Size]byte(h.Sum(nil))
-}
-
-func writeFields(h hash.Hash, fields ...string) {
-	b := binary.BigEndian.AppendUint64(nil, uint64(len(fields)))
-	for _, f := range fields {
-		b = binary.BigEndian.AppendUint64(b, uint64(len(f)))
-		b = append(b, f...)
-	}
-	h.Write(b)
 }
 
 // BuiltInName is the name of the policy that [BuiltIn] returns. No other has it.

@@ -7,24 +7,12 @@ import (
 )
 
 var (
-	policyKeys = []string{"description", "default", "rules"}
-	ruleKeys   = []string{"name", "effect", "tools", "upstreams", "resources", "prompts", "reason"}
-
-	// laterPolicyKeys and laterRuleKeys belong to the language and are refused until
-	// they work: a rule without its constraint covers more than its author wrote.
-	laterPolicyKeys = map[string]string{
-		"mode":                  "not built yet: this version runs one policy dry only with the whole gateway (mode at the top of the file)",
-		"hide_denied_tools":     notYet,
-		"hide_denied_resources": notYet,
-		"hide_denied_prompts":   notYet,
-	}
-	laterRuleKeys = map[string]string{
-		"when":        "not built yet: this version cannot look at arguments, and the rule without its constraint would cover more than you wrote",
-		"rate_limits": "not built yet: this version cannot limit rates, and the rule without its limit would allow more than you wrote",
-	}
+	policyKeys = []string{"description", "default", "mode", "hide_denied_tools", "hide_denied_resources", "hide_denied_prompts", "rules"}
+	ruleKeys   = []string{"name", "effect", "tools", "upstreams", "resources", "prompts", "when", "rate_limits", "reason"}
 )
 
-const notYet = "not built yet in this version; remove it"
+// hideKeys are the keys of a policy that leave what it denies out of lists.
+var hideKeys = [subjects]string{"hide_denied_tools", "hide_denied_resources", "hide_denied_prompts"}
 
 // Parse reads the policies: mapping of a configuration. Problems go to p; when there
 // are any, nothing of what is returned may be used.
@@ -51,7 +39,7 @@ func Parse(n *strictyaml.Node, p *strictyaml.Problems) map[string]*Policy {
 
 func parsePolicy(name string, n *strictyaml.Node, p *strictyaml.Problems) *Policy {
 	b := builder{name: name}
-	fields, ok := n.Fields(p, policyKeys, laterPolicyKeys)
+	fields, ok := n.Fields(p, policyKeys, nil)
 	if !ok {
 		return b.build()
 	}
@@ -60,6 +48,19 @@ func parsePolicy(name string, n *strictyaml.Node, p *strictyaml.Problems) *Polic
 	}
 	if d := fields["default"]; d != nil {
 		b.fallback, _ = parseEffect(d, p)
+	}
+	if d := fields["mode"]; d != nil {
+		switch s, _ := d.OneOf(p, Enforce.String(), DryRun.String()); s {
+		case Enforce.String():
+			b.mode = Enforce
+		case DryRun.String():
+			b.mode = DryRun
+		}
+	}
+	for s, key := range hideKeys {
+		if d := fields[key]; d != nil {
+			b.hides[s], _ = d.Bool(p)
+		}
 	}
 	if rules := fields["rules"]; rules != nil {
 		items, _ := rules.List(p)
@@ -82,11 +83,11 @@ func parseEffect(n *strictyaml.Node, p *strictyaml.Problems) (Effect, bool) {
 }
 
 func parseRule(b *builder, i int, n *strictyaml.Node, p *strictyaml.Problems) {
-	fields, ok := n.Fields(p, ruleKeys, laterRuleKeys)
+	fields, ok := n.Fields(p, ruleKeys, nil)
 	if !ok {
 		return
 	}
-	r := &Rule{Name: position(i), Source: n.Place()}
+	r := &Rule{Name: position(i), Source: n.Place(), Node: n}
 	at := n
 	if f := fields["name"]; f != nil {
 		at = f
@@ -108,10 +109,17 @@ func parseRule(b *builder, i int, n *strictyaml.Node, p *strictyaml.Problems) {
 			p.Add(f, "the reason has %d bytes; at most %d are shown to an agent", len(r.Reason), maxReason)
 		}
 	}
+	parseWhen(fields["when"], r, p)
+	parseRateLimits(fields["rate_limits"], r, p)
 	g := ruleGlobs{upstreams: parseGlobs(fields["upstreams"], p)}
 	g.subject[Tool] = parseGlobs(fields["tools"], p)
 	g.subject[Resource] = parseGlobs(fields["resources"], p)
 	g.subject[Prompt] = parseGlobs(fields["prompts"], p)
+	for i := range r.when {
+		if err := r.when[i].fits(g); err != nil {
+			p.Add(r.when[i].Key, "%v", err)
+		}
+	}
 	if !b.add(r, g) {
 		p.Add(at, "another rule of this policy is already named %s", strictyaml.Quote(r.Name))
 	}

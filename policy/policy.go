@@ -3,6 +3,9 @@ package policy
 import (
 	"crypto/sha256"
 	"slices"
+
+	"github.com/sallyport-dev/sallyport/doc"
+	"github.com/sallyport-dev/sallyport/internal/strictyaml"
 )
 
 // Effect of a rule.
@@ -52,73 +55,175 @@ func (s Subject) String() string {
 type Target struct {
 	Subject  Subject
 	Upstream string
-	Name     string // the tool's or prompt's name as the client sees it, or the resource's URI
+	Name     string    // the tool's or prompt's name as the client sees it, or the resource's URI
+	Caller   string    // who wants it; "" is nobody known, and no constraint on the caller passes
+	Args     doc.Value // an object; absent counts as {}
+}
+
+// Mode is whether a policy is enforced.
+type Mode uint8
+
+const (
+	Inherit Mode = iota // as the gateway
+	Enforce
+	DryRun // decide, enforce nothing of what the policy's rules and rate limits say
+)
+
+// String is inherit, enforce or dry-run.
+func (m Mode) String() string {
+	switch m {
+	case Enforce:
+		return "enforce"
+	case DryRun:
+		return "dry-run"
+	}
+	return "inherit"
 }
 
 // Rule is one compiled rule; its fields are for explanation. Read only.
 type Rule struct {
-	Name   string // as written, or "#3" by position (from 1)
-	Effect Effect
-	Reason string
-	Source string // file:line:column, or "" when it comes from no file
+	Name       string // as written, or "#3" by position (from 1)
+	Effect     Effect
+	Reason     string
+	RateLimits []string         // names, in order; whether they exist is for who has them
+	Source     string           // file:line:column, or "" when it comes from no file
+	Node       *strictyaml.Node // where it is written, nil when it comes from no file
 
-	upstreams []Glob           // nil: every upstream
-	globs     [subjects][]Glob // with wildcards; literal names are in the index only
+	shown     string // the name for messages
+	upstreams []Glob // nil: every upstream
+	globs     [subjects][]Glob
+	when      []Constraint
 	digest    [sha256.Size]byte
 }
+
+// When are the constraints, in the order of the file but those that ask the outside
+// last. The slice is the caller's, the constraints are read only.
+func (r *Rule) When() []*Constraint {
+	all := make([]*Constraint, len(r.when))
+	for i := range r.when {
+		all[i] = &r.when[i]
+	}
+	return all
+}
+
+// Globs are the names that the rule covers; nil when it covers none of that subject. A
+// rule without any list covers every tool.
+func (r *Rule) Globs(s Subject) []Glob {
+	if s >= subjects {
+		return nil
+	}
+	return slices.Clone(r.globs[s])
+}
+
+// Upstreams are the upstreams that the rule covers, nil when it covers all.
+func (r *Rule) Upstreams() []Glob { return slices.Clone(r.upstreams) }
 
 // Policy is a compiled, ordered list of rules. Safe for concurrent use.
 type Policy struct {
 	name     string
 	fallback Effect
+	mode     Mode
+	hides    [subjects]bool
 	reasons  [subjects]string // of the default
 	rules    []*Rule
 	index    [subjects]index
 	digest   string
 }
 
-// index finds the rules that may cover a name. Both lists of rule numbers are in
-// order; a name's rules are the two merged.
-type index struct {
-	literal map[string][]int
-	general []int // rules with wildcards
-}
-
 // Result of an evaluation. Rule is nil when the default decided.
 type Result struct {
 	Effect Effect
 	Rule   *Rule
-	Reason string // the rule's reason, which may be "", or what the default says
+	Reason string // the rule's reason, which may be "", or what the default says; safe to show
 }
 
-// Evaluate finds the first rule that covers t, else the default. Resources and
-// prompts are denied unless a rule names them, whatever the default. Names compare
-// byte for byte. It does not allocate. Its time does not depend on the number of
-// rules that hold only literal names; each rule with wildcards costs its patterns.
-func (p *Policy) Evaluate(t Target) Result {
+// Evaluate finds the first rule that names t and whose constraints hold, else the
+// default. A constraint that cannot be evaluated makes an allow rule not match and a
+// deny or ask rule match. Resources and prompts are denied unless a rule names them,
+// whatever the default. Names compare byte for byte. f may be nil.
+//
+// Its time does not depend on the number of rules that are for other names, as far as
+// the first 24 bytes before a wildcard tell. It does not allocate, but for the text of a
+// refusal and for what within, host, domain and origin need.
+func (p *Policy) Evaluate(t Target, f *Facts) Result {
 	if t.Subject >= subjects {
 		return Result{Effect: Deny, Reason: "no rule can name this"}
 	}
-	ix := &p.index[t.Subject]
-	exact, general := ix.literal[t.Name], ix.general
-	for len(exact) > 0 || len(general) > 0 {
-		var r *Rule
-		if len(general) == 0 || len(exact) > 0 && exact[0] <= general[0] {
-			r, exact = p.rules[exact[0]], exact[1:]
-		} else {
-			r, general = p.rules[general[0]], general[1:]
-			if !matchAny(r.globs[t.Subject], t.Name) {
-				continue
-			}
+	var c candidates
+	p.index[t.Subject].candidates(t.Name, &c)
+	e := evaluator{target: t, facts: f}
+	var m missed
+	for n, ok := c.next(); ok; n, ok = c.next() {
+		r := p.rules[n]
+		if !r.names(&t) {
+			continue
 		}
-		if r.CoversUpstream(t.Upstream) {
-			return Result{Effect: r.Effect, Rule: r, Reason: r.Reason}
+		matched, decisive := e.rule(r)
+		switch {
+		case !matched && r.Effect != Deny && m.rule == nil:
+			m = missed{r, decisive}
+		case matched && decisive != nil:
+			return Result{r.Effect, r, r.matchedReason(decisive, e.why)}
+		case matched:
+			return Result{r.Effect, r, r.Reason}
 		}
 	}
 	if t.Subject != Tool {
-		return Result{Effect: Deny, Reason: p.reasons[t.Subject]}
+		return Result{Effect: Deny, Reason: p.defaultReason(t.Subject, m)}
 	}
-	return Result{Effect: p.fallback, Reason: p.reasons[Tool]}
+	return Result{Effect: p.fallback, Reason: p.defaultReason(Tool, m)}
+}
+
+// names reports whether the rule names the target and its upstream.
+func (r *Rule) names(t *Target) bool {
+	return t.Subject < subjects && matchAny(r.globs[t.Subject], t.Name) && r.CoversUpstream(t.Upstream)
+}
+
+// Denies reports that t is denied whatever its arguments are: for leaving it out of
+// lists. It is false when that is not certain. t.Args is not looked at.
+func (p *Policy) Denies(t Target) bool {
+	if t.Subject >= subjects {
+		return true
+	}
+	var c candidates
+	p.index[t.Subject].candidates(t.Name, &c)
+	e := evaluator{target: t}
+	for n, ok := c.next(); ok; n, ok = c.next() {
+		r := p.rules[n]
+		if !r.names(&t) {
+			continue
+		}
+		out := e.withoutArguments(r)
+		switch {
+		case out == Fail:
+		case r.Effect != Deny:
+			return false
+		case out == Pass:
+			return true
+		}
+	}
+	return t.Subject != Tool || p.fallback == Deny
+}
+
+// withoutArguments is Pass when the rule surely matches, whatever the arguments, Fail
+// when it surely does not, else Cannot.
+func (e *evaluator) withoutArguments(r *Rule) Outcome {
+	out := Pass
+	for i := range r.when {
+		c := &r.when[i]
+		got := Cannot
+		if c.root != argsRoot && !c.outside {
+			if got = e.constraint(c); got == Cannot && r.Effect == Allow {
+				got = Fail
+			} else if got == Cannot {
+				got = Pass
+			}
+		}
+		if out = min(out, got); out == Fail {
+			break
+		}
+	}
+	return out
 }
 
 // CoversUpstream reports whether the rule applies to an upstream of that name. A start
@@ -138,6 +243,13 @@ func matchAny(globs []Glob, s string) bool {
 
 // Name of the policy.
 func (p *Policy) Name() string { return p.name }
+
+// Mode is the policy's own mode.
+func (p *Policy) Mode() Mode { return p.mode }
+
+// Hides reports whether what the policy surely denies is left out of lists of that
+// subject, see [Policy.Denies].
+func (p *Policy) Hides(s Subject) bool { return s < subjects && p.hides[s] }
 
 // Default is the effect for a tool that no rule covers.
 func (p *Policy) Default() Effect { return p.fallback }

@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-dev/sallyport/internal/strictyaml"
 )
 
-func load(t *testing.T, yaml string) (map[string]*Policy, error) {
+func load(t testing.TB, yaml string) (map[string]*Policy, error) {
 	t.Helper()
 	var p strictyaml.Problems
 	n := strictyaml.Parse("p.yaml", []byte(yaml), nil, &p)
@@ -20,7 +20,7 @@ func load(t *testing.T, yaml string) (map[string]*Policy, error) {
 }
 
 // one loads a policy whose rules are given.
-func one(t *testing.T, yaml string) *Policy {
+func one(t testing.TB, yaml string) *Policy {
 	t.Helper()
 	policies, err := load(t, "p:\n"+yaml)
 	if err != nil {
@@ -41,7 +41,7 @@ func TestEvaluate(t *testing.T) {
     - {name: prompts, effect: ask, prompts: [summary], tools: [summarise]}
     - {name: crm, effect: allow, upstreams: [crm]}
 `)
-	tool := func(upstream, name string) Target { return Target{Tool, upstream, name} }
+	tool := func(upstream, name string) Target { return Target{Subject: Tool, Upstream: upstream, Name: name} }
 	for _, tt := range []struct {
 		target Target
 		effect Effect
@@ -55,15 +55,15 @@ func TestEvaluate(t *testing.T) {
 		{tool("crm", "anything"), Allow, "crm"},
 		{tool("crm", "delete_contact"), Deny, "no-deletes"},
 		{tool("", "summarise"), Ask, "prompts"},
-		{Target{Resource, "crm", "file:///docs/a/b"}, Allow, "docs"},
-		{Target{Resource, "crm", "file:///etc/passwd"}, Deny, ""},
-		{Target{Prompt, "crm", "summary"}, Ask, "prompts"},
-		{Target{Prompt, "crm", "summarise"}, Deny, ""},
-		{Target{Resource, "crm", "summary"}, Deny, ""},
-		{Target{subjects, "crm", "anything"}, Deny, ""},
-		{Target{200, "crm", "anything"}, Deny, ""},
+		{Target{Subject: Resource, Upstream: "crm", Name: "file:///docs/a/b"}, Allow, "docs"},
+		{Target{Subject: Resource, Upstream: "crm", Name: "file:///etc/passwd"}, Deny, ""},
+		{Target{Subject: Prompt, Upstream: "crm", Name: "summary"}, Ask, "prompts"},
+		{Target{Subject: Prompt, Upstream: "crm", Name: "summarise"}, Deny, ""},
+		{Target{Subject: Resource, Upstream: "crm", Name: "summary"}, Deny, ""},
+		{Target{Subject: subjects, Upstream: "crm", Name: "anything"}, Deny, ""},
+		{Target{Subject: 200, Upstream: "crm", Name: "anything"}, Deny, ""},
 	} {
-		got := p.Evaluate(tt.target)
+		got := p.Evaluate(tt.target, nil)
 		rule := ""
 		if got.Rule != nil {
 			rule = got.Rule.Name
@@ -75,7 +75,7 @@ func TestEvaluate(t *testing.T) {
 			t.Errorf("%v: the default gives no reason", tt.target)
 		}
 	}
-	if got := p.Evaluate(tool("", "delete_x")).Reason; got != "deletes are done by hand" {
+	if got := p.Evaluate(tool("", "delete_x"), nil).Reason; got != "deletes are done by hand" {
 		t.Errorf("reason %q", got)
 	}
 	if got, want := p.Rules()[0].Source, "p.yaml:6:7"; got != want {
@@ -87,11 +87,11 @@ func TestResourcesAndPromptsAreDeniedWhateverTheDefault(t *testing.T) {
 	for _, d := range []string{"allow", "ask", "deny"} {
 		p := one(t, "  default: "+d+"\n  rules: [{effect: allow}]\n")
 		for _, s := range []Subject{Resource, Prompt} {
-			if got := p.Evaluate(Target{Subject: s, Name: "x"}); got.Effect != Deny || got.Rule != nil {
+			if got := p.Evaluate(Target{Subject: s, Name: "x"}, nil); got.Effect != Deny || got.Rule != nil {
 				t.Errorf("default %s: a %v is %v", d, s, got.Effect)
 			}
 		}
-		if got := p.Evaluate(Target{Name: "x"}).Effect; got != Allow {
+		if got := p.Evaluate(Target{Name: "x"}, nil).Effect; got != Allow {
 			t.Errorf("default %s: a rule without lists does not cover a tool: %v", d, got)
 		}
 	}
@@ -104,18 +104,18 @@ func TestB076NamesCompareExactly(t *testing.T) {
     - {effect: deny, tools: [delete_file]}
     - {effect: allow, tools: ["delete_file", "read_*"]}
 `)
-	if got := p.Evaluate(Target{Name: "delete_file"}).Effect; got != Deny {
+	if got := p.Evaluate(Target{Name: "delete_file"}, nil).Effect; got != Deny {
 		t.Fatalf("the name itself: %v", got)
 	}
 	// A variant is another name: the deny rule does not reach it, and neither does
 	// any allow rule.
 	for _, name := range []string{"Delete_File", "DELETE_FILE", "delete_file ", " delete_file", "delete\u200b_file", "ｄelete_file", "delete_file\n", "READ_x", "rеad_x"} {
-		if got := p.Evaluate(Target{Name: name}); got.Effect != Deny || got.Rule != nil {
+		if got := p.Evaluate(Target{Name: name}, nil); got.Effect != Deny || got.Rule != nil {
 			t.Errorf("%q: %v by %v, want the default", name, got.Effect, got.Rule)
 		}
 	}
 	// The escape form is the same name once JSON is decoded.
-	if got := p.Evaluate(Target{Name: "delete\u005ffile"}); got.Rule == nil || got.Rule.Name != "#1" {
+	if got := p.Evaluate(Target{Name: "delete\u005ffile"}, nil); got.Rule == nil || got.Rule.Name != "#1" {
 		t.Error("the decoded escape form is not the same name")
 	}
 }
@@ -123,7 +123,7 @@ func TestB076NamesCompareExactly(t *testing.T) {
 func TestB079NoMatchBySimilarity(t *testing.T) {
 	p := one(t, "  rules: [{effect: allow, tools: [verify_user]}]\n")
 	for _, name := range []string{"verify_\u057Dser", "verify_user\u202e", "ｖerify_user", "verify_us\u200ber"} {
-		if got := p.Evaluate(Target{Name: name}).Effect; got != Deny {
+		if got := p.Evaluate(Target{Name: name}, nil).Effect; got != Deny {
 			t.Errorf("%q: %v", name, got)
 		}
 	}
@@ -132,7 +132,7 @@ func TestB079NoMatchBySimilarity(t *testing.T) {
 func TestBuiltIn(t *testing.T) {
 	p := BuiltIn()
 	for s := range subjects {
-		if got := p.Evaluate(Target{Subject: s, Upstream: "u", Name: "any/thing"}); got.Effect != Allow || got.Reason == "" {
+		if got := p.Evaluate(Target{Subject: s, Upstream: "u", Name: "any/thing"}, nil); got.Effect != Allow || got.Reason == "" {
 			t.Errorf("%v: %v %q", s, got.Effect, got.Reason)
 		}
 	}
@@ -143,27 +143,25 @@ func TestBuiltIn(t *testing.T) {
 
 func TestParseProblems(t *testing.T) {
 	for name, tt := range map[string]struct{ in, want string }{
-		"no policy":          {"{}", "p.yaml:1:1: no policy is defined here; write one, or leave policies out to allow every tool"},
-		"not a mapping":      {"[a]", "p.yaml:1:1: write a mapping of keys to values here, not a list"},
-		"default typo":       {"p: {default: denied}", "p.yaml:1:14: 'denied' is not one of allow, deny, ask; did you mean 'deny'?"},
-		"key typo":           {"p: {rules: [{effect: deny, tool: [x]}]}", "p.yaml:1:28: unknown key 'tool'; did you mean 'tools'?"},
-		"no effect":          {"p: {rules: [{tools: [x]}]}", "p.yaml:1:13: the rule '#1' has no effect; write effect: allow, deny or ask"},
-		"scalar for a list":  {"p: {rules: [{effect: deny, tools: x}]}", "p.yaml:1:35: write a list here: ['x']"},
-		"empty list":         {"p: {rules: [{effect: deny, tools: []}]}", "p.yaml:1:35: an empty list covers nothing; leave the key out to cover every one"},
-		"null list":          {"p: {rules: [{effect: deny, tools: }]}", "p.yaml:1:35: write a list here, not null"},
-		"number in a list":   {"p: {rules: [{effect: deny, tools: [1]}]}", "p.yaml:1:36: write text here, not the number '1'; if the text is meant, put it in quotes"},
-		"no in a list":       {"p: {rules: [{effect: deny, tools: [no]}]}", "p.yaml:1:36: no can be read as true or false; if the text is meant, put it in quotes"},
-		"bad glob":           {"p: {rules: [{effect: deny, tools: ['a[']}]}", "p.yaml:1:36: the glob 'a[': [ is not closed; write [[] for the character itself"},
-		"two of a name":      {"p: {rules: [{name: x, effect: deny}, {name: x, effect: allow}]}", "p.yaml:1:45: another rule of this policy is already named 'x'"},
-		"a position's name":  {"p: {rules: [{name: '#2', effect: deny}]}", "p.yaml:1:20: a rule's name must not start with #, which stands for a rule's position"},
-		"invisible name":     {"p: {rules: [{name: \"a\\u200b\", effect: deny}]}", "p.yaml:1:20: a rule's name must have no white space at its ends and no characters that cannot be seen"},
-		"reserved name":      {"built-in: {}", "p.yaml:1:1: the name built-in is taken by the policy that is used without a file; choose another"},
-		"when":               {"p: {rules: [{effect: allow, when: {args.x: 1}}]}", "p.yaml:1:29: when: not built yet: this version cannot look at arguments, and the rule without its constraint would cover more than you wrote"},
-		"rate limits":        {"p: {rules: [{effect: allow, rate_limits: [x]}]}", "p.yaml:1:29: rate_limits: not built yet: this version cannot limit rates, and the rule without its limit would allow more than you wrote"},
-		"mode of one policy": {"p: {mode: dry-run}", "p.yaml:1:5: mode: not built yet: this version runs one policy dry only with the whole gateway (mode at the top of the file)"},
-		"hidden tools":       {"p: {hide_denied_tools: true}", "p.yaml:1:5: hide_denied_tools: not built yet in this version; remove it"},
-		"long reason":        {"p: {rules: [{effect: deny, reason: " + strings.Repeat("x", 1001) + "}]}", "p.yaml:1:36: the reason has 1001 bytes; at most 1000 are shown to an agent"},
-		"null policy":        {"p:", "p.yaml:1:3: write a mapping of keys to values here, not null"},
+		"no policy":         {"{}", "p.yaml:1:1: no policy is defined here; write one, or leave policies out to allow every tool"},
+		"not a mapping":     {"[a]", "p.yaml:1:1: write a mapping of keys to values here, not a list"},
+		"default typo":      {"p: {default: denied}", "p.yaml:1:14: 'denied' is not one of allow, deny, ask; did you mean 'deny'?"},
+		"key typo":          {"p: {rules: [{effect: deny, tool: [x]}]}", "p.yaml:1:28: unknown key 'tool'; did you mean 'tools'?"},
+		"no effect":         {"p: {rules: [{tools: [x]}]}", "p.yaml:1:13: the rule '#1' has no effect; write effect: allow, deny or ask"},
+		"scalar for a list": {"p: {rules: [{effect: deny, tools: x}]}", "p.yaml:1:35: write a list here: ['x']"},
+		"empty list":        {"p: {rules: [{effect: deny, tools: []}]}", "p.yaml:1:35: an empty list covers nothing; leave the key out to cover every one"},
+		"null list":         {"p: {rules: [{effect: deny, tools: }]}", "p.yaml:1:35: write a list here, not null"},
+		"number in a list":  {"p: {rules: [{effect: deny, tools: [1]}]}", "p.yaml:1:36: write text here, not the number '1'; if the text is meant, put it in quotes"},
+		"no in a list":      {"p: {rules: [{effect: deny, tools: [no]}]}", "p.yaml:1:36: no can be read as true or false; if the text is meant, put it in quotes"},
+		"bad glob":          {"p: {rules: [{effect: deny, tools: ['a[']}]}", "p.yaml:1:36: the glob 'a[': [ is not closed; write [[] for the character itself"},
+		"two of a name":     {"p: {rules: [{name: x, effect: deny}, {name: x, effect: allow}]}", "p.yaml:1:45: another rule of this policy is already named 'x'"},
+		"a position's name": {"p: {rules: [{name: '#2', effect: deny}]}", "p.yaml:1:20: a rule's name must not start with #, which stands for a rule's position"},
+		"invisible name":    {"p: {rules: [{name: \"a\\u200b\", effect: deny}]}", "p.yaml:1:20: a rule's name must have no white space at its ends and no characters that cannot be seen"},
+		"reserved name":     {"built-in: {}", "p.yaml:1:1: the name built-in is taken by the policy that is used without a file; choose another"},
+		"long reason":       {"p: {rules: [{effect: deny, reason: " + strings.Repeat("x", 1001) + "}]}", "p.yaml:1:36: the reason has 1001 bytes; at most 1000 are shown to an agent"},
+		"null policy":       {"p:", "p.yaml:1:3: write a mapping of keys to values here, not null"},
+		"a policy's mode":   {"p: {mode: dryrun}", "p.yaml:1:11: 'dryrun' is not one of enforce, dry-run; did you mean 'dry-run'?"},
+		"hide":              {"p: {hide_denied_tools: yes}", "p.yaml:1:24: write true or false here, not the text 'yes'"},
 		"all at once": {
 			"p:\n  default: x\n  rules:\n    - {effekt: allow}\n",
 			"p.yaml:2:12: 'x' is not one of allow, deny, ask\np.yaml:4:7: the rule '#1' has no effect; write effect: allow, deny or ask\np.yaml:4:8: unknown key 'effekt'; did you mean 'effect'?",
@@ -264,7 +262,7 @@ func FuzzParse(f *testing.F) {
 					t.Errorf("a rule without name or place: %+v", r)
 				}
 			}
-			if got := pol.Evaluate(Target{Subject: Resource, Name: "\x00nobody names this"}); got.Effect != Deny && got.Rule == nil {
+			if got := pol.Evaluate(Target{Subject: Resource, Name: "\x00nobody names this"}, nil); got.Effect != Deny && got.Rule == nil {
 				t.Error("a resource is not denied by default")
 			}
 		}
@@ -274,9 +272,9 @@ func FuzzParse(f *testing.F) {
 func TestEvaluateDoesNotAllocate(t *testing.T) {
 	p := thousand(t)
 	if n := testing.AllocsPerRun(100, func() {
-		p.Evaluate(Target{Name: "tool_5000"})
-		p.Evaluate(Target{Name: "nothing"})
-		p.Evaluate(Target{Subject: Resource, Name: "x"})
+		p.Evaluate(Target{Name: "tool_5000"}, nil)
+		p.Evaluate(Target{Name: "nothing"}, nil)
+		p.Evaluate(Target{Subject: Resource, Name: "x"}, nil)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -301,7 +299,7 @@ func BenchmarkEvaluate(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				p.Evaluate(Target{Name: name})
+				p.Evaluate(Target{Name: name}, nil)
 			}
 		})
 	}

@@ -21,7 +21,7 @@ var mayImport = map[string][]string{
 	// The engine: no I/O, no MCP.
 	"flow":     {"doc", "internal/quote"},
 	"confine":  {"internal/quote"},
-	"policy":   {"doc", "internal/quote", "internal/strictyaml"},
+	"policy":   {"confine", "doc", "flow", "internal/quote", "internal/strictyaml"},
 	"contract": {"confine", "doc", "flow", "internal/quote", "internal/strictyaml"},
 	".":        {"confine", "contract", "doc", "flow", "internal/quote", "policy"},
 

@@ -85,7 +85,16 @@ func summary(c *config.Config, f *config.ContractsFile) string {
 	if f != nil {
 		own -= len(f.Contracts)
 	}
-	s := strings.Join([]string{policies(len(c.Policies)), count(rules, "rule"), count(own, "contract")}, ", ")
+	parts := []string{policies(len(c.Policies)), count(rules, "rule"), count(own, "contract")}
+	for _, more := range []struct {
+		n    int
+		what string
+	}{{len(c.Upstreams), "upstream"}, {len(c.Tokens), "token"}, {len(c.RateLimits), "rate limit"}} {
+		if more.n > 0 {
+			parts = append(parts, count(more.n, more.what))
+		}
+	}
+	s := strings.Join(parts, ", ")
 	if len(c.Policies) == 0 {
 		s += " (without a policy every tool, resource and prompt is allowed; contracts and the flow guard)"
 	}

@@ -214,6 +214,11 @@ func sayStart(log *slog.Logger, f wrapFlags, cfg *config.Config, pol *policy.Pol
 			log.Warn("this rule does not cover the wrapped server", "rule", r.Name, "at", r.Source, "server", f.name)
 		}
 	}
+	for _, section := range []string{"server", "upstreams", "tokens"} {
+		if len(cfg.Sources) > 0 && cfg.Sources[0].Root.Get(section) != nil {
+			log.Info("this section of the configuration is not used: wrap fronts the one server of its command line, and its caller is always local", "section", section)
+		}
+	}
 	if auditPath == "" {
 		auditPath = "none"
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/sallyport-dev/sallyport/doc"
-	"github.com/sallyport-dev/sallyport/internal/quote"
 	"github.com/sallyport-dev/sallyport/internal/strictyaml"
 )
 
@@ -66,25 +65,12 @@ func readPath(n *strictyaml.Node, p *strictyaml.Problems, file string) string {
 	case s == "":
 		p.Add(n, "the path is empty; write null to keep no log")
 		return ""
-	case quote.Text(s, 0) != s:
-		p.Add(n, "the path has characters that cannot be seen")
-		return ""
-	case s[0] == '~':
-		p.Add(n, "~ is not expanded here; write the directory out, or ${HOME}")
-		return ""
 	case strings.HasSuffix(s, "/"), filepath.Base(s) == ".", filepath.Base(s) == "..":
 		p.Add(n, "the path names a directory; write the log's file")
 		return ""
 	}
-	if !filepath.IsAbs(s) {
-		dir, err := filepath.Abs(filepath.Dir(file))
-		if err != nil {
-			p.Add(n, "the path is relative, and the current directory is not known; write it from the root on")
-			return ""
-		}
-		s = filepath.Join(dir, s)
-	}
-	return filepath.Clean(s)
+	path, _ := absolute(n, p, file, s)
+	return path
 }
 
 func readMaxValue(n *strictyaml.Node, p *strictyaml.Problems) int {

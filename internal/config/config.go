@@ -35,17 +35,32 @@ func (m Mode) String() string {
 
 // Config is one whole configuration. Read only once loaded; then safe for concurrent use.
 type Config struct {
-	File      string // as given to [Load]; "" for [Default]
-	Mode      Mode
-	Audit     Audit
-	Flow      Flow
-	Packs     contract.PackChoice
-	Contracts []*contract.Contract
-	Policies  map[string]*policy.Policy // empty: the built-in policy is used
+	File       string // as given to [Load]; "" for [Default]
+	Mode       Mode
+	Server     Server
+	Upstreams  []*Upstream // in order
+	Audit      Audit
+	Flow       Flow
+	Packs      contract.PackChoice
+	Contracts  []*contract.Contract
+	Policies   map[string]*policy.Policy // empty: the built-in policy is used
+	RateLimits map[string]*RateLimit
+	Tokens     []*Token // in order
+
+	// Sources are the files as they were read, for checks that need places: the
+	// configuration, then contracts files.
+	Sources []Source
 
 	// Digest is the hex SHA-256 of the files' bytes, for the log. The values of
 	// variables do not count: a digest of a short secret would give it away.
 	Digest string
+}
+
+// Source is one file that was read.
+type Source struct {
+	File string
+	Root *strictyaml.Node
+	Data []byte
 }
 
 // Audit is what the audit section says.
@@ -73,6 +88,7 @@ const DefaultMaxValue = 512
 // the built-in policy is used.
 func Default() *Config {
 	return &Config{
+		Server: defaultServer(),
 		Audit:  Audit{MaxValue: DefaultMaxValue},
 		Flow:   Flow{Untrusted: policy.Deny, Unknown: policy.Ask},
 		Digest: digest("", nil),
@@ -122,7 +138,8 @@ func (c *Config) AddContracts(f *ContractsFile) error {
 		return err
 	}
 	c.Contracts = append(slices.Clip(c.Contracts), f.Contracts...)
-	c.Digest = digest(c.Digest, f.data)
+	c.Sources = append(slices.Clip(c.Sources), f.source)
+	c.Digest = digest(c.Digest, f.source.Data)
 	return nil
 }
 

@@ -161,7 +161,7 @@ func TestB085NothingIsLoadedInPart(t *testing.T) {
 		"cut in a write":  good[:len(good)-4],
 		"second document": good + "---\npolicies: {p: {default: allow}}\n",
 		"merge conflict":  "<<<<<<< HEAD\n" + good,
-		"not built yet":   good + "rate_limits: {}\n",
+		"not built yet":   good + "flow: {profile: strict}\n",
 		"list":            "- version: 1\n",
 		"UTF-16":          "\xff\xfev\x00",
 	} {

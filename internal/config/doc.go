@@ -5,11 +5,6 @@
 // It must never load a file in part, skip a key, or take the environment from anywhere
 // but its caller; it touches the file system only in [ReadFile].
 //
-// Of the language, these keys wait and are refused with a message that says so:
-//
-//   - server, upstreams, tokens, rate_limits: they need the gateway in front of several
-//     servers; this version wraps one;
-//   - flow.profile, flow.party: they need labels on outputs;
-//   - in policies: a rule's when and rate_limits, a policy's mode, hide_denied_tools,
-//     hide_denied_resources, hide_denied_prompts.
+// Of the language, flow.profile and flow.party wait and are refused with a message that
+// says so: they need labels on outputs.
 package config

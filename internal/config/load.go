@@ -21,20 +21,13 @@ type Options struct {
 type ContractsFile struct {
 	File      string
 	Contracts []*contract.Contract
-	data      []byte
+	source    Source
 }
 
-const oneServer = "not built yet: this version wraps one server; "
-
-var (
-	keys  = []string{"version", "mode", "audit", "tools", "packs", "policies", "flow"}
-	later = map[string]string{
-		"server":      oneServer + "the client sees it as it is",
-		"upstreams":   oneServer + "name it on the command line: sallyport wrap -- COMMAND ARGS…",
-		"tokens":      oneServer + "its caller is always local",
-		"rate_limits": oneServer + "it does not limit rates",
-	}
-)
+// keys of the whole file, in the order in which it is documented.
+var keys = []string{
+	"version", "mode", "server", "upstreams", "packs", "tools", "flow", "policies", "rate_limits", "tokens", "audit",
+}
 
 // Load reads a whole configuration, or a contracts file as tools: alone. file is for
 // messages, and relative paths in the configuration are relative to its directory.
@@ -47,6 +40,7 @@ func Load(file string, data []byte, opt Options) (*Config, error) {
 	}
 	c := Default()
 	c.File, c.Digest = file, digest("", data)
+	c.Sources = []Source{{File: file, Root: root, Data: slices.Clone(data)}}
 	if isContracts(root) {
 		c.Contracts = contract.Parse(root, &p, opt.Contracts)
 	} else {
@@ -65,7 +59,7 @@ func LoadContracts(file string, data []byte, opt Options) (*ContractsFile, error
 	if root == nil {
 		return nil, p.Err()
 	}
-	f := &ContractsFile{File: file, data: slices.Clone(data)}
+	f := &ContractsFile{File: file, source: Source{File: file, Root: root, Data: slices.Clone(data)}}
 	if isContracts(root) {
 		f.Contracts = contract.Parse(root, &p, opt.Contracts)
 	} else if entries, ok := root.Entries(&p); ok {
@@ -85,8 +79,7 @@ func LoadContracts(file string, data []byte, opt Options) (*ContractsFile, error
 func isContracts(root *strictyaml.Node) bool {
 	entries, ok := root.Entries(&strictyaml.Problems{})
 	for _, e := range entries {
-		_, isLater := later[e.Name]
-		if isLater || slices.Contains(keys, e.Name) {
+		if slices.Contains(keys, e.Name) {
 			return false
 		}
 	}
@@ -98,7 +91,7 @@ func (c *Config) read(root *strictyaml.Node, p *strictyaml.Problems, opt Options
 	if !checkVersion(root, p) {
 		return
 	}
-	fields, ok := root.Fields(p, keys, later)
+	fields, ok := root.Fields(p, keys, nil)
 	if !ok {
 		return
 	}
@@ -108,6 +101,10 @@ func (c *Config) read(root *strictyaml.Node, p *strictyaml.Problems, opt Options
 			if s, _ := n.OneOf(p, "enforce", "dry-run"); s == "dry-run" {
 				c.Mode = DryRun
 			}
+		case "server":
+			c.readServer(n, p)
+		case "upstreams":
+			c.readUpstreams(n, p)
 		case "audit":
 			c.readAudit(n, p)
 		case "tools":
@@ -116,10 +113,15 @@ func (c *Config) read(root *strictyaml.Node, p *strictyaml.Problems, opt Options
 			c.Packs = readPacks(n, p)
 		case "policies":
 			c.Policies = policy.Parse(n, p)
+		case "rate_limits":
+			c.readRateLimits(n, p)
+		case "tokens":
+			c.readTokens(n, p, opt.Lookup)
 		case "flow":
 			c.readFlow(n, p)
 		}
 	}
+	c.checkReferences(root, p)
 }
 
 // checkVersion reports whether the rest can be read.
@@ -167,11 +169,16 @@ func readPacks(n *strictyaml.Node, p *strictyaml.Problems) contract.PackChoice {
 	return choice
 }
 
-func (c *Config) readFlow(n *strictyaml.Node, p *strictyaml.Problems) {
-	fields, ok := n.Fields(p, []string{"untrusted", "unknown"}, map[string]string{
+var (
+	flowKeys      = []string{"untrusted", "unknown"}
+	laterFlowKeys = map[string]string{
 		"profile": "not built yet: this version has no labels, so profiles do not differ; set untrusted and unknown",
 		"party":   "not built yet: this version has no labels, so nothing is known as a party",
-	})
+	}
+)
+
+func (c *Config) readFlow(n *strictyaml.Node, p *strictyaml.Problems) {
+	fields, ok := n.Fields(p, flowKeys, laterFlowKeys)
 	if !ok {
 		return
 	}

@@ -25,6 +25,7 @@ type Node struct {
 	tag       string // of a scalar: !!str, !!int, …
 	plain     bool   // a scalar without quotes
 	text      string
+	raw       string // before variables were replaced, if any were
 	items     []*Node
 	entries   []Entry
 }

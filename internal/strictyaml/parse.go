@@ -212,6 +212,7 @@ func (c *converter) scalar(n *Node, y *yaml.Node) {
 		n.tag, n.plain = tag, true
 	}
 	if n.tag == "!!str" && strings.Contains(n.text, "${") {
+		n.raw = n.text
 		n.text = c.substitute(n, n.text)
 		n.plain = false // a variable's value is text, whatever it looks like
 	}

@@ -1,0 +1,99 @@
+package config
+
+import (
+	"time"
+
+	"github.com/sallyport-dev/sallyport/internal/quote"
+	"github.com/sallyport-dev/sallyport/internal/strictyaml"
+)
+
+// Server is what the gateway tells its clients of itself, as one server in front of all.
+type Server struct {
+	Name            string
+	Instructions    string // "": a default that explains refusals
+	Namespace       Namespace
+	Separator       string        // between an upstream's name and a tool's
+	UpstreamTimeout time.Duration // for an upstream that sets none
+}
+
+// Namespace says when the names of tools get their upstream's name in front.
+type Namespace uint8
+
+const (
+	NamespaceAuto   Namespace = iota // with two upstreams or more
+	NamespaceAlways                  // even with one
+	NamespaceNever
+)
+
+// String is auto, always or never, as in the file.
+func (n Namespace) String() string {
+	return [...]string{"auto", "always", "never"}[n]
+}
+
+const (
+	maxInstructions = 16 << 10 // bytes
+	minTimeout      = 100 * time.Millisecond
+	maxTimeout      = 24 * time.Hour
+)
+
+// defaultServer is what holds without a server section.
+func defaultServer() Server {
+	return Server{Name: "sallyport", Separator: "__", UpstreamTimeout: 30 * time.Second}
+}
+
+var serverKeys = []string{"name", "instructions", "namespace", "namespace_separator", "upstream_timeout"}
+
+func (c *Config) readServer(n *strictyaml.Node, p *strictyaml.Problems) {
+	fields, ok := n.Fields(p, serverKeys, nil)
+	if !ok {
+		return
+	}
+	s := &c.Server
+	for key, f := range fields {
+		switch key {
+		case "name":
+			if text, ok := f.Str(p); ok {
+				s.Name = text
+				if err := checkName(text); err != nil {
+					p.Add(f, "the server's name %v", err)
+				}
+			}
+		case "instructions":
+			text, _ := f.Str(p)
+			if s.Instructions = text; len(text) > maxInstructions {
+				p.Add(f, "the instructions have %d bytes; at most %d are shown to a client", len(text), maxInstructions)
+			}
+		case "namespace":
+			switch choice, _ := f.OneOf(p, "auto", "always", "never"); choice {
+			case "always":
+				s.Namespace = NamespaceAlways
+			case "never":
+				s.Namespace = NamespaceNever
+			}
+		case "namespace_separator":
+			if text, ok := f.Str(p); ok {
+				s.Separator = text
+				if !isSeparator(text) {
+					p.Add(f, "write one to eight of the characters that names of tools may have: letters, digits, _ - .")
+				}
+			}
+		case "upstream_timeout":
+			s.UpstreamTimeout = readDuration(f, p, minTimeout, maxTimeout)
+		}
+	}
+}
+
+func isSeparator(s string) bool {
+	return s != "" && len(s) <= 8 && plainName(s) && quote.Text(s, 0) == s
+}
+
+// plainName reports ASCII letters, digits, _ - and . only.
+func plainName(s string) bool {
+	for i := range len(s) {
+		b := s[i]
+		if (b < 'a' || b > 'z') && (b < 'A' || b > 'Z') && (b < '0' || b > '9') && b != '_' && b != '-' && b != '.' {
+			return false
+		}
+	}
+	return s != ""
+}
