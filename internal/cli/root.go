@@ -24,6 +24,7 @@ var commands = []func() *cobra.Command{
 	newDemoServer,
 	newAudit,
 	newExplain,
+	newTest,
 	newValidate,
 	newVersion,
 	newWrap,
