@@ -62,8 +62,11 @@ type Decision struct {
 	// Writes says that the call's contract confines what it writes. Such calls run one
 	// at a time per upstream, from Start until their answer.
 	Writes bool
-	// DryRun says that nothing is enforced: the call runs whatever the verdict.
+	// DryRun says that the verdict is not enforced: the call runs whatever it is. Either
+	// the whole engine runs dry, or the policy does and nothing else refuses.
 	DryRun bool
+	// Retry is when to try again, for a refusal by CheckRate.
+	Retry time.Duration
 }
 
 // Runs reports whether the call is to be forwarded.

@@ -2,6 +2,7 @@ package sallyport
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -34,21 +35,35 @@ type Options struct {
 	Contracts *contract.Set  // nil: packs by what servers list, then the fallback
 	Flow      FlowSettings
 	DryRun    bool // decide, enforce nothing
-	Store     Store
+	// RateLimits are what rules name under rate_limits.
+	RateLimits map[string]RateLimit
+	Store      Store
 	// WriteRoots are where a tool may write whose contract names write parameters and no
 	// prefixes of its own. nil: such calls are refused.
 	WriteRoots *confine.Root
 	// Resolve resolves symbolic links. nil: paths are compared as they are written, which
 	// is all that can be done for a server on another machine.
 	Resolve confine.Resolver
+	// PathStyle is how the upstream spells paths, for within in rules.
+	PathStyle confine.Style
 	// PinSettle is how long after an upstream's first list new tool names are still
 	// learnt; servers register tools late. Changed definitions never are. Default 10 s.
 	PinSettle time.Duration
 	Now       func() time.Time // nil: time.Now
 }
 
+// RateLimit is a token bucket that rules share by name.
+type RateLimit struct {
+	Rate   float64 // tokens per second, > 0
+	Burst  int     // most tokens that it holds, >= 1
+	Global bool    // one bucket for all callers; else each caller has its own
+}
+
 // Engine decides calls by one configuration. Safe for concurrent use; immutable.
-type Engine struct{ opt Options }
+type Engine struct {
+	opt       Options
+	asksFacts bool // some rule looks at more than names
+}
 
 // New returns an engine.
 func New(opt Options) (*Engine, error) {
@@ -71,7 +86,16 @@ func New(opt Options) (*Engine, error) {
 	if opt.PinSettle == 0 {
 		opt.PinSettle = 10 * time.Second
 	}
-	return &Engine{opt: opt}, nil
+	e := &Engine{opt: opt}
+	for _, r := range opt.Policy.Rules() {
+		e.asksFacts = e.asksFacts || len(r.When()) > 0
+		for _, l := range r.RateLimits {
+			if _, ok := opt.RateLimits[l]; !ok {
+				return nil, fmt.Errorf("sallyport: rule %s names the rate limit %s, which does not exist", quoted(r.Name), quoted(l))
+			}
+		}
+	}
+	return e, nil
 }
 
 // Policy returns the policy that decides.

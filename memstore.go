@@ -95,7 +95,7 @@ func (m *memoryStore) Add(ctx context.Context, counter string, n, limit int64) (
 	return total, true, nil
 }
 
-func (m *memoryStore) Take(ctx context.Context, buckets []Bucket) (bool, time.Duration, error) {
+func (m *memoryStore) Take(ctx context.Context, buckets []Bucket, debit bool) (bool, time.Duration, error) {
 	if err := ctx.Err(); err != nil {
 		return false, 0, err
 	}
@@ -120,6 +120,9 @@ func (m *memoryStore) Take(ctx context.Context, buckets []Bucket) (bool, time.Du
 	}
 	if wait > 0 {
 		return false, wait, nil
+	}
+	if !debit {
+		return true, 0, nil
 	}
 	for name, s := range next {
 		m.buckets[name] = s

@@ -37,6 +37,8 @@ type pending struct {
 	rounds   int
 	charged  bool     // the budget was charged
 	agreed   []agreed // what a human said yes to
+	limits   []string // rate limits of the rule that allows
+	rated    bool     // they were debited
 	started  bool
 }
 
@@ -64,7 +66,7 @@ func (s *Session) Decide(ctx context.Context, c Call) Decision {
 	s.decisions++
 	p.decision = Decision{ID: s.decisions, Call: s.calls, DryRun: s.engine.opt.DryRun}
 	if before := s.pending[c.Continues]; before != nil && before.goesOn() && sameCall(before.call, c) {
-		p.rounds, p.charged, p.agreed = before.rounds+1, before.charged, before.agreed
+		p.rounds, p.charged, p.rated, p.agreed = before.rounds+1, before.charged, before.rated, before.agreed
 		delete(s.pending, c.Continues)
 	}
 	s.mu.Unlock()
@@ -141,8 +143,8 @@ func (s *Session) Answer(ctx context.Context, id DecisionID, yes bool) Decision 
 }
 
 // Start is called immediately before the call is forwarded. It confines write paths
-// once more, with their links as they are now; after an Answer it runs every check again
-// but for the budget. The decision that it returns is final; an id that is unknown, not
+// once more, with their links as they are now, and debits rate limits; after an Answer it
+// runs every check again but for the budget. The decision that it returns is final; an id that is unknown, not
 // allowed or already started is a refusal.
 func (s *Session) Start(ctx context.Context, id DecisionID) Decision {
 	s.mu.Lock()
@@ -159,15 +161,14 @@ func (s *Session) Start(ctx context.Context, id DecisionID) Decision {
 	p.started = true
 	answered := len(p.agreed) > 0
 	s.mu.Unlock()
-	if d.Verdict != Allow {
-		return d // dry-run: nothing to enforce
+	if s.engine.opt.DryRun && d.Verdict != Allow {
+		return d // nothing to enforce
 	}
 
-	e := evaluation{s: s, p: p, d: d}
+	e := evaluation{s: s, p: p, d: d, again: true}
 	switch {
 	case answered:
 		e.d.Questions, e.d.Evidence = nil, nil
-		e.again = true
 		e.run(ctx)
 		if e.d.Verdict == Ask {
 			e.deny(e.d.Check, "%s, and that is not what a human agreed to", e.d.Questions[0].Text)
@@ -176,6 +177,11 @@ func (s *Session) Start(ctx context.Context, id DecisionID) Decision {
 		e.deny(CheckApproval, "the call was given up before it started")
 	default:
 		e.path()
+	}
+	if e.d.Runs() && !p.rated {
+		e.rate(ctx, true)
+		e.settleDry()
+		p.rated = e.d.Runs()
 	}
 	s.mu.Lock()
 	p.decision = e.d
@@ -206,14 +212,46 @@ type evaluation struct {
 	s *Session
 	p *pending
 	d Decision
-	// again is set when the call was decided before and starts now: nothing is charged.
+	// again is set when the call was decided before and starts now: no budget is charged.
 	again bool
+	// would is what the policy's rules or rate limits would refuse or ask, if they were
+	// enforced: the policy runs dry.
+	would *Decision
+	// steps collects what each check found, for Explain; nil otherwise. asked is how many
+	// questions there were at the last of them.
+	steps *[]Step
+	asked int
 }
 
 func (e *evaluation) deny(c Check, format string, args ...any) bool {
 	e.d.Verdict, e.d.Check, e.d.Reason = Deny, c, fmt.Sprintf(format, args...)
-	e.d.Questions = nil
+	e.d.Questions, e.d.DryRun = nil, e.s.engine.opt.DryRun
 	return false
+}
+
+// denyRule refuses for a rule or a rate limit, which a policy that runs dry does not
+// enforce.
+func (e *evaluation) denyRule(c Check, format string, args ...any) bool {
+	if !e.policyDry() {
+		return e.deny(c, format, args...)
+	}
+	if e.would == nil {
+		e.would = &Decision{Verdict: Deny, Check: c, Reason: fmt.Sprintf(format, args...)}
+	}
+	return true
+}
+
+func (e *evaluation) policyDry() bool {
+	return !e.s.engine.opt.DryRun && e.s.engine.opt.Policy.Mode() == policy.DryRun
+}
+
+// settleDry makes a call that only a dry policy would refuse one that runs and says so.
+func (e *evaluation) settleDry() {
+	if e.would == nil || e.d.Verdict != Allow {
+		return
+	}
+	e.d.Verdict, e.d.Check, e.d.Reason, e.d.Retry = e.would.Verdict, e.would.Check, e.would.Reason, e.would.Retry
+	e.d.DryRun = true
 }
 
 func (e *evaluation) ask(q Question) { e.d.Questions = append(e.d.Questions, q) }
@@ -229,15 +267,16 @@ func (e *evaluation) run(ctx context.Context) {
 		e.deny(CheckBudget, "this call was continued more than %d times", MaxRounds)
 		return
 	}
-	if !e.shape() || !e.pin() || !e.policy() || !e.budget(ctx) || !e.path() || !e.patterns() || !e.flow() {
+	ok := e.step(CheckPattern, e.shape()) && e.step(CheckPin, e.pin()) && e.step(CheckPolicy, e.policy()) &&
+		e.step(CheckBudget, e.budget(ctx)) && e.step(CheckPath, e.path()) && e.step(CheckPattern, e.patterns()) &&
+		e.step(CheckFlow, e.flow()) && e.step(CheckRate, e.rateLook(ctx)) && e.step(CheckApproval, e.destructive())
+	if !ok {
 		return
-	}
-	if e.p.contract != nil && e.p.contract.Destructive {
-		e.ask(Question{Check: CheckApproval, Text: fmt.Sprintf("run %s, which its contract calls destructive", quoted(e.p.call.Name))})
 	}
 	e.d.Questions = slices.DeleteFunc(e.d.Questions, func(q Question) bool { return slices.Contains(e.p.agreed, q.agreed()) })
 	if len(e.d.Questions) == 0 {
 		e.d.Verdict, e.d.Questions = Allow, nil
+		e.settleDry()
 		return
 	}
 	e.d.Verdict = Ask
@@ -272,10 +311,10 @@ func (e *evaluation) pin() bool {
 }
 
 func (e *evaluation) policy() bool {
-	c := e.p.call
-	r := e.s.engine.opt.Policy.Evaluate(policy.Target{Subject: c.Subject, Upstream: c.Upstream, Name: c.Name, Caller: e.s.opt.Caller, Args: c.Args}, nil)
+	r := e.s.engine.opt.Policy.Evaluate(e.target(), e.facts())
 	if r.Rule != nil {
 		e.d.Rule = r.Rule.Name
+		e.p.limits = r.Rule.RateLimits
 	}
 	reason := r.Reason
 	if reason == "" {
@@ -285,14 +324,32 @@ func (e *evaluation) policy() bool {
 	case policy.Allow:
 		return true
 	case policy.Ask:
-		e.ask(Question{Check: CheckPolicy, Text: fmt.Sprintf("%s %s: %s", verb(e.p.call.Subject), quoted(e.p.call.Name), reason)})
+		q := Question{Check: CheckPolicy, Text: fmt.Sprintf("%s %s: %s", verb(e.p.call.Subject), quoted(e.p.call.Name), reason)}
+		if e.policyDry() {
+			e.would = &Decision{Verdict: Ask, Check: CheckPolicy, Reason: q.Text}
+			return true
+		}
+		e.ask(q)
 		return true
 	default:
 		if r.Rule != nil {
-			return e.deny(CheckPolicy, "rule %s refuses %s %s: %s", quoted(r.Rule.Name), e.p.call.Subject, quoted(e.p.call.Name), reason)
+			return e.denyRule(CheckPolicy, "rule %s refuses %s %s: %s", quoted(r.Rule.Name), e.p.call.Subject, quoted(e.p.call.Name), reason)
 		}
-		return e.deny(CheckPolicy, "%s %s: %s", e.p.call.Subject, quoted(e.p.call.Name), reason)
+		return e.denyRule(CheckPolicy, "%s %s: %s", e.p.call.Subject, quoted(e.p.call.Name), reason)
 	}
+}
+
+func (e *evaluation) target() policy.Target {
+	c := e.p.call
+	return policy.Target{Subject: c.Subject, Upstream: c.Upstream, Name: c.Name, Caller: e.s.opt.Caller, Args: c.Args}
+}
+
+// facts are what rules may ask of the session; nil where no rule asks.
+func (e *evaluation) facts() *policy.Facts {
+	if !e.s.engine.asksFacts {
+		return nil
+	}
+	return &policy.Facts{Style: e.s.engine.opt.PathStyle, Resolve: e.s.engine.opt.Resolve, Origin: e.origin}
 }
 
 func verb(s policy.Subject) string {
@@ -314,11 +371,18 @@ func (e *evaluation) budget(ctx context.Context) bool {
 	if *c.MaxCalls == 0 {
 		return e.deny(CheckBudget, "%s is forbidden: its contract (%s) sets max_calls: 0", quoted(e.p.call.Name), c.Source)
 	}
-	if e.p.charged || e.again {
+	var total int64
+	var ok bool
+	var err error
+	switch {
+	case e.steps != nil:
+		total, err = e.used(ctx)
+		ok = total < *c.MaxCalls
+	case e.p.charged || e.again:
 		return true
+	default:
+		total, ok, err = e.s.engine.opt.Store.Add(ctx, e.counter(), 1, *c.MaxCalls)
 	}
-	counter := fmt.Sprintf("budget %q %q %q", e.s.opt.Doubt, e.p.call.Upstream, e.p.call.Name)
-	total, ok, err := e.s.engine.opt.Store.Add(ctx, counter, 1, *c.MaxCalls)
 	if err != nil {
 		return e.deny(CheckBudget, "the budget of %s could not be read", quoted(e.p.call.Name))
 	}
@@ -327,4 +391,14 @@ func (e *evaluation) budget(ctx context.Context) bool {
 	}
 	e.p.charged = true
 	return true
+}
+
+func (e *evaluation) counter() string {
+	return fmt.Sprintf("budget %q %q %q", e.s.opt.Doubt, e.p.call.Upstream, e.p.call.Name)
+}
+
+// used is how much of the budget was spent. A counter with a limit of 0 never moves.
+func (e *evaluation) used(ctx context.Context) (int64, error) {
+	total, _, err := e.s.engine.opt.Store.Add(ctx, e.counter(), 1, 0)
+	return total, err
 }

@@ -25,8 +25,9 @@ type Store interface {
 	Add(ctx context.Context, counter string, n, limit int64) (total int64, ok bool, err error)
 
 	// Take takes one token from each bucket, or from none. ok is false when at least one
-	// had none; retry is then when all have one again, as things stand.
-	Take(ctx context.Context, buckets []Bucket) (ok bool, retry time.Duration, err error)
+	// had none; retry is then when all have one again, as things stand. Without debit it
+	// only looks: nothing is taken.
+	Take(ctx context.Context, buckets []Bucket, debit bool) (ok bool, retry time.Duration, err error)
 
 	// Put keeps a value under a key until ttl has passed, replacing what was there.
 	Put(ctx context.Context, key string, value []byte, ttl time.Duration) error

@@ -27,6 +27,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) sallyport.S
 		{"buckets: all or none", bucketsAllOrNone},
 		{"bucket refills and ignores a clock that goes back", bucketRefill},
 		{"bucket named twice is taken twice", bucketTwice},
+		{"looking takes nothing", bucketLook},
 		{"value is claimed once", claimOnce},
 		{"value expires", valueExpires},
 		{"a cancelled context is an error", cancelled},
@@ -133,7 +134,7 @@ func counterAtomic(t *testing.T, s sallyport.Store, _ *clock) {
 
 func take(t *testing.T, s sallyport.Store, want bool, buckets ...sallyport.Bucket) time.Duration {
 	t.Helper()
-	ok, retry, err := s.Take(t.Context(), buckets)
+	ok, retry, err := s.Take(t.Context(), buckets, true)
 	if err != nil || ok != want {
 		t.Fatalf("Take: %v, %v; want %v", ok, err, want)
 	}
@@ -172,6 +173,19 @@ func bucketTwice(t *testing.T, s sallyport.Store, _ *clock) {
 	take(t, s, true, b, b)
 	take(t, s, false, b, b)
 	take(t, s, true, b)
+}
+
+func bucketLook(t *testing.T, s sallyport.Store, _ *clock) {
+	b := sallyport.Bucket{Name: "a", Rate: 1, Burst: 1}
+	for range 3 {
+		if ok, retry, err := s.Take(t.Context(), []sallyport.Bucket{b}, false); !ok || retry != 0 || err != nil {
+			t.Fatalf("look: %v, %v, %v", ok, retry, err)
+		}
+	}
+	take(t, s, true, b)
+	if ok, retry, err := s.Take(t.Context(), []sallyport.Bucket{b}, false); ok || retry != time.Second || err != nil {
+		t.Fatalf("look at an empty bucket: %v, %v, %v", ok, retry, err)
+	}
 }
 
 func claimOnce(t *testing.T, s sallyport.Store, _ *clock) {
@@ -217,7 +231,7 @@ func cancelled(t *testing.T, s sallyport.Store, _ *clock) {
 	errs["Append"] = s.Append(ctx, "l", nil)
 	_, errs["Read"] = s.Read(ctx, "l", 0, 0)
 	_, _, errs["Add"] = s.Add(ctx, "c", 1, 1)
-	_, _, errs["Take"] = s.Take(ctx, []sallyport.Bucket{{Name: "a", Rate: 1, Burst: 1}})
+	_, _, errs["Take"] = s.Take(ctx, []sallyport.Bucket{{Name: "a", Rate: 1, Burst: 1}}, true)
 	errs["Put"] = s.Put(ctx, "k", nil, time.Second)
 	_, _, errs["Claim"] = s.Claim(ctx, "k")
 	for op, err := range errs {
@@ -238,7 +252,7 @@ func badArguments(t *testing.T, s sallyport.Store, _ *clock) {
 		}
 	}
 	for _, b := range []sallyport.Bucket{{Name: "x", Rate: 0, Burst: 1}, {Name: "x", Rate: 1, Burst: 0}} {
-		if ok, _, err := s.Take(ctx, []sallyport.Bucket{b}); err == nil || ok {
+		if ok, _, err := s.Take(ctx, []sallyport.Bucket{b}, true); err == nil || ok {
 			t.Errorf("Take %+v: ok %v, no error", b, ok)
 		}
 	}

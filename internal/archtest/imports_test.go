@@ -36,8 +36,13 @@ var mayImport = map[string][]string{
 	"internal/gateway": {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/config", "internal/mcp", "internal/quote", "internal/stdio", "policy"},
 	"internal/lint":    {"contract", "doc", "flow", "internal/config", "internal/quote", "internal/strictyaml", "policy"},
 	"internal/demo":    {"audit", "internal/quote"},
-	"internal/cli":     anything,
-	"cmd/sallyport":    {"internal/cli"},
+
+	// What a policy's author asks before anything runs.
+	"internal/explain":    {".", "internal/quote", "policy"},
+	"internal/policytest": {".", "contract", "doc", "internal/explain", "internal/quote", "internal/strictyaml", "policy"},
+
+	"internal/cli":  anything,
+	"cmd/sallyport": {"internal/cli"},
 
 	// Tests.
 	"internal/archtest": {},

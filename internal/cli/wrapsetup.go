@@ -33,7 +33,7 @@ func (s *wrapSetup) close() {
 
 // prepareWrap loads the configuration and opens the log. An error leaves nothing open.
 func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, error) {
-	own, err := ownFiles(f)
+	own, err := ownFiles(f.config, f.contracts, f.audit)
 	if err != nil {
 		return nil, err
 	}
@@ -46,34 +46,31 @@ func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, e
 	if err != nil {
 		return nil, err
 	}
-	auditPath := auditPath(f, cfg, own)
-	if auditPath != "" {
-		contracts.Deny = append(contracts.Deny, auditPath)
-	}
-	contracts.Packs = cfg.Packs
-	set, err := contract.NewSet(cfg.Contracts, contracts)
+	auditPath, err := auditPath(f, cfg, own)
 	if err != nil {
 		return nil, err
+	}
+	if auditPath != "" {
+		contracts.Deny = append(contracts.Deny, auditPath)
 	}
 	roots, err := writeRoots(command, contracts, log)
 	if err != nil {
 		return nil, err
 	}
 	dryRun := f.dryRun || cfg.Mode == config.DryRun
-	engine, err := sallyport.New(sallyport.Options{
-		Policy: pol, Contracts: set, Flow: flowSettings(cfg.Flow), DryRun: dryRun,
-		WriteRoots: roots, Resolve: osresolve.Resolve,
+	engine, err := newEngine(cfg, pol, contracts, sallyport.Options{
+		DryRun: dryRun, WriteRoots: roots, Resolve: osresolve.Resolve,
 	})
 	if err != nil {
 		return nil, err
 	}
 	id := newSessionID()
-	session, err := engine.Session(sallyport.SessionOptions{Caller: "local", Doubt: id})
+	session, err := engine.Session(sallyport.SessionOptions{Caller: localCaller, Doubt: id})
 	if err != nil {
 		return nil, err
 	}
 	s := &wrapSetup{relay: gateway.Options{
-		Session: session, Policy: pol, DryRun: dryRun, Caller: "local", SessionID: id, Upstream: f.name,
+		Session: session, Policy: pol, DryRun: dryRun, Caller: localCaller, SessionID: id, Upstream: f.name,
 		AuditContinue: cfg.Audit.ContinueOnFailed,
 	}}
 	if auditPath != "" {
@@ -90,28 +87,26 @@ func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, e
 type own struct {
 	config   string // the configuration to read, "" for none
 	stateLog string // default log
+	noState  error  // why there is none
 	deny     []string
 }
 
-func ownFiles(f wrapFlags) (own, error) {
+// ownFiles finds them; the names are those of flags, "" for none.
+func ownFiles(configFile, contractsFile, auditFile string) (own, error) {
 	var o own
-	stateLog, err := audit.DefaultPath()
-	if err != nil && f.audit == "" {
-		return o, err
-	}
-	if err == nil {
-		o.stateLog = stateLog
-		o.deny = append(o.deny, filepath.Dir(stateLog))
+	if o.stateLog, o.noState = audit.DefaultPath(); o.noState == nil {
+		o.deny = append(o.deny, filepath.Dir(o.stateLog))
 	}
 	if dir, err := os.UserConfigDir(); err == nil && filepath.IsAbs(dir) {
 		o.deny = append(o.deny, filepath.Join(dir, "sallyport"))
 	}
-	if o.config = f.config; o.config == "" {
+	if o.config = configFile; o.config == "" {
+		var err error
 		if o.config, err = defaultConfigFile(); err != nil {
 			return o, err
 		}
 	}
-	for _, p := range []string{o.config, f.contracts, f.audit} {
+	for _, p := range []string{o.config, contractsFile, auditFile} {
 		if p == "" {
 			continue
 		}
@@ -125,20 +120,16 @@ func ownFiles(f wrapFlags) (own, error) {
 }
 
 // auditPath is where the log is; "" for none.
-func auditPath(f wrapFlags, cfg *config.Config, o own) string {
+func auditPath(f wrapFlags, cfg *config.Config, o own) (string, error) {
 	switch {
 	case f.audit != "":
-		abs, err := filepath.Abs(f.audit)
-		if err != nil {
-			return f.audit
-		}
-		return abs
+		return filepath.Abs(f.audit)
 	case cfg.Audit.Off:
-		return ""
+		return "", nil
 	case cfg.Audit.Path != "":
-		return cfg.Audit.Path
+		return cfg.Audit.Path, nil
 	default:
-		return o.stateLog
+		return o.stateLog, o.noState
 	}
 }
 
@@ -153,19 +144,6 @@ func openLog(path string, a config.Audit) (*audit.Log, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return log, nil
-}
-
-func flowSettings(f config.Flow) sallyport.FlowSettings {
-	s := sallyport.FlowSettings{AskUntrusted: f.Untrusted == policy.Ask}
-	switch f.Unknown {
-	case policy.Allow:
-		s.Unknown = sallyport.AllowUnknown
-	case policy.Deny:
-		s.Unknown = sallyport.DenyUnknown
-	default:
-		s.Unknown = sallyport.AskUnknown
-	}
-	return s
 }
 
 // writeRoots are the directories that the server's own command line names by

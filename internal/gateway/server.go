@@ -250,7 +250,7 @@ func (r *Relay) answer(c *call, m mcp.Message) {
 		r.opt.Session.Forget(c.decision.ID)
 	}
 	r.releaseWrite(c)
-	r.reply(c, m.Raw)
+	r.reply(c, r.shown(c, m).Raw)
 	r.recordOutcome(c, outcome{name: "allowed", isError: isError || v.Get("isError").Bool(), result: body})
 }
 

@@ -1,0 +1,310 @@
+package policytest
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sallyport-dev/sallyport/contract"
+	"github.com/sallyport-dev/sallyport/doc"
+	"github.com/sallyport-dev/sallyport/internal/quote"
+	"github.com/sallyport-dev/sallyport/internal/strictyaml"
+	"github.com/sallyport-dev/sallyport/policy"
+)
+
+// Options say what a file may name.
+type Options struct {
+	// Policy chooses a policy by the name that a test gives, "" for none, and its caller.
+	Policy func(name, caller string) (*policy.Policy, error)
+	Caller string // of a test that names none
+	// Upstream is the one that is meant where none is named; "" if one has to be named.
+	Upstream string
+	// Unknown says why there is no upstream of a name, "" if there is. nil: all are.
+	Unknown func(upstream string) string
+	Lookup  func(string) (string, bool) // variables, as in [strictyaml.Parse]
+}
+
+// Load reads a file of tests. The error is a [*strictyaml.LoadError] with every problem;
+// then there is no suite.
+func Load(file string, data []byte, opt Options) (*Suite, error) {
+	var p strictyaml.Problems
+	root := strictyaml.Parse(file, data, opt.Lookup, &p)
+	if root == nil {
+		return nil, p.Err()
+	}
+	s := &Suite{File: file}
+	l := loader{p: &p, opt: opt, names: make(map[string]int)}
+	l.file(root, s)
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+type loader struct {
+	p     *strictyaml.Problems
+	opt   Options
+	names map[string]int // of tests, with their lines
+
+	upstream string // that is meant where a step names none
+	policy   *policy.Policy
+}
+
+func (l *loader) file(root *strictyaml.Node, s *Suite) {
+	fields, ok := root.Fields(l.p, []string{"upstream", "tools", "tests"}, nil)
+	if !ok {
+		return
+	}
+	fileUpstream := l.opt.Upstream
+	if n := fields["upstream"]; n != nil {
+		fileUpstream = l.upstreamName(n)
+	}
+	var lists []list
+	if n := fields["tools"]; n != nil {
+		entries, _ := n.Entries(l.p)
+		for _, e := range entries {
+			l.checkUpstream(e.Key, e.Name)
+			lists = append(lists, list{e.Name, l.tools(e.Value, e.Name)})
+		}
+	}
+	n := fields["tests"]
+	if n == nil {
+		l.p.Add(root, "there are no tests; write tests: with a list")
+		return
+	}
+	items, ok := n.List(l.p)
+	if ok && len(items) == 0 {
+		l.p.Add(n, "the list of tests is empty, so nothing is tested")
+	}
+	for _, item := range items {
+		l.upstream = fileUpstream
+		if t := l.test(item); t != nil {
+			t.lists = lists
+			s.Tests = append(s.Tests, t)
+		}
+	}
+}
+
+func (l *loader) test(n *strictyaml.Node) *Test {
+	fields, ok := n.Fields(l.p, []string{"name", "policy", "caller", "upstream", "steps"}, nil)
+	if !ok {
+		return nil
+	}
+	t := &Test{Line: n.Line(), Caller: l.opt.Caller}
+	t.Name = l.testName(n, fields["name"])
+	if c := fields["caller"]; c != nil {
+		t.Caller = l.visible(c, "a caller")
+	}
+	l.choosePolicy(n, fields["policy"], t)
+	if u := fields["upstream"]; u != nil {
+		l.upstream = l.upstreamName(u)
+	}
+	steps := fields["steps"]
+	if steps == nil {
+		l.p.Add(n, "the test has no steps")
+		return t
+	}
+	items, ok := steps.List(l.p)
+	calls := 0
+	for _, item := range items {
+		st, good := l.step(item)
+		if st.call != nil || !good {
+			calls++
+		}
+		t.steps = append(t.steps, st)
+	}
+	if ok && calls == 0 {
+		l.p.Add(steps, "no step is a call, so the test tests nothing")
+	}
+	return t
+}
+
+func (l *loader) testName(n, name *strictyaml.Node) string {
+	if name == nil {
+		l.p.Add(n, "the test has no name")
+		return ""
+	}
+	s := l.visible(name, "a test's name")
+	if s == "" {
+		return ""
+	}
+	if first, ok := l.names[s]; ok {
+		l.p.Add(name, "the test in line %d is already named %s", first, strictyaml.Quote(s))
+	}
+	l.names[s] = name.Line()
+	return s
+}
+
+func (l *loader) choosePolicy(n, named *strictyaml.Node, t *Test) {
+	name, at := "", n
+	if named != nil {
+		at = named
+		if name = l.visible(named, "a policy's name"); name == "" {
+			return
+		}
+	}
+	p, err := l.opt.Policy(name, t.Caller)
+	if err != nil {
+		l.p.Add(at, "%v", err)
+	}
+	t.Policy, l.policy = p, p
+}
+
+const maxName = 256 // bytes
+
+// visible reads a name that a person can read; "" after a problem.
+func (l *loader) visible(n *strictyaml.Node, what string) string {
+	s, ok := n.Str(l.p)
+	switch {
+	case !ok:
+		return ""
+	case s == "" || len(s) > maxName || quote.Text(s, 0) != s || strings.TrimSpace(s) != s:
+		l.p.Add(n, "%s has 1 to %d bytes, no white space at its ends and no characters that cannot be seen", what, maxName)
+		return ""
+	}
+	return s
+}
+
+func (l *loader) upstreamName(n *strictyaml.Node) string {
+	s := l.visible(n, "an upstream's name")
+	if s != "" {
+		l.checkUpstream(n, s)
+	}
+	return s
+}
+
+func (l *loader) checkUpstream(n *strictyaml.Node, name string) {
+	if l.opt.Unknown == nil {
+		return
+	}
+	if why := l.opt.Unknown(name); why != "" {
+		l.p.Add(n, "%s", why)
+	}
+}
+
+// upstreamOf is the upstream that a step names, or the one that is meant.
+func (l *loader) upstreamOf(at, n *strictyaml.Node) string {
+	if n != nil {
+		return l.upstreamName(n)
+	}
+	if l.upstream == "" {
+		l.p.Add(at, "there are several upstreams: say which one with upstream, here or for the test or the file")
+	}
+	return l.upstream
+}
+
+const (
+	oneOfSteps = "a step is one of tools, observe, prompt, wait and call"
+	maxWait    = 366 * 24 * time.Hour
+)
+
+var (
+	stepKeys = []string{"tools", "observe", "prompt", "wait", "call", "upstream", "expect", "rule", "check", "reason", "answer", "then", "result"}
+	kindKeys = stepKeys[:5]
+	// besides are the keys that a kind of step may have beside its own.
+	besides = map[string][]string{
+		"tools": {"upstream"},
+		"call":  {"expect", "rule", "check", "reason", "answer", "then", "result"},
+	}
+)
+
+// step reads one step. ok is false after a problem.
+func (l *loader) step(n *strictyaml.Node) (st step, ok bool) {
+	st.at = n
+	fields, ok := n.Fields(l.p, stepKeys, nil)
+	if !ok {
+		return st, false
+	}
+	kind := ""
+	for _, k := range kindKeys {
+		switch {
+		case fields[k] == nil:
+		case kind != "":
+			l.p.Add(n, "%s, and this one is both %s and %s; write two steps", oneOfSteps, kind, k)
+			return st, false
+		default:
+			kind = k
+		}
+	}
+	if kind == "" {
+		l.p.Add(n, "%s", oneOfSteps)
+		return st, false
+	}
+	for _, e := range n.Pairs() {
+		if e.Name != kind && fields[e.Name] != nil && !slices.Contains(besides[kind], e.Name) {
+			l.p.Add(e.Key, "%s does not go with %s", e.Name, kind)
+		}
+	}
+	value := fields[kind]
+	switch kind {
+	case "tools":
+		up := l.upstreamOf(n, fields["upstream"])
+		st.list = &list{up, l.tools(value, up)}
+	case "observe":
+		st.output = l.observe(value)
+	case "prompt":
+		s, _ := value.Str(l.p)
+		st.prompt = &s
+	case "wait":
+		st.wait = l.wait(value)
+	case "call":
+		st.call = l.call(n, value, fields)
+	}
+	return st, true
+}
+
+func (l *loader) wait(n *strictyaml.Node) time.Duration {
+	s, ok := n.Str(l.p)
+	if !ok {
+		return 0
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 || d > maxWait {
+		l.p.Add(n, "write a time such as 30s, 5m or 1h30m, at most %s", maxWait)
+		return 0
+	}
+	return d
+}
+
+// tools reads what an upstream lists: names, or definitions as in tools/list.
+func (l *loader) tools(n *strictyaml.Node, upstream string) []contract.Tool {
+	items, _ := n.List(l.p)
+	all := make([]contract.Tool, 0, len(items))
+	for _, item := range items {
+		var definition any
+		var ok bool
+		if item.IsMapping() {
+			definition, ok = item.Value(l.p)
+		} else if s, isText := item.Str(l.p); isText {
+			definition, ok = map[string]any{"name": s}, true
+		}
+		if !ok {
+			continue
+		}
+		v, err := doc.FromGo(definition)
+		if err != nil {
+			l.p.Add(item, "this is no definition of a tool: %v", err)
+			continue
+		}
+		name := v.Get("name")
+		if name.Kind() != doc.String || name.String() == "" {
+			l.p.Add(item, "the tool has no name")
+			continue
+		}
+		all = append(all, contract.Tool{Upstream: upstream, Name: name.String(), Definition: v})
+	}
+	return all
+}
+
+// value reads any JSON value; null after a problem.
+func (l *loader) value(n *strictyaml.Node) doc.Value {
+	v, ok := n.Value(l.p)
+	if !ok {
+		return doc.Value{}
+	}
+	d, err := doc.FromGo(v)
+	if err != nil {
+		l.p.Add(n, "this cannot be written as JSON: %v", err)
+	}
+	return d
+}
