@@ -42,29 +42,38 @@ func matchesAll(re *syntax.Regexp) bool {
 	case syntax.OpAlternate:
 		return slices.ContainsFunc(re.Sub, matchesAll)
 	case syntax.OpConcat:
-		all := false
-		for _, sub := range re.Sub {
-			switch {
-			case matchesAll(sub):
-				all = true
-			case !takesNothing(sub):
-				return false
-			}
-		}
-		return all
+		return oneMatchesAll(re.Sub)
 	}
 	return false
 }
 
-// takesNothing reports what a text never has to have: an empty match, an anchor at an
-// end, or something that may be left out.
+// oneMatchesAll reports a row of which one part matches all and the others can stay away.
+// Anchors do no harm at the ends.
+func oneMatchesAll(row []*syntax.Regexp) bool {
+	for len(row) > 0 && row[0].Op == syntax.OpBeginText {
+		row = row[1:]
+	}
+	for len(row) > 0 && row[len(row)-1].Op == syntax.OpEndText {
+		row = row[:len(row)-1]
+	}
+	for i, sub := range row {
+		if matchesAll(sub) {
+			needed := func(r *syntax.Regexp) bool { return !takesNothing(r) }
+			return !slices.ContainsFunc(row[:i], needed) && !slices.ContainsFunc(row[i+1:], needed) ||
+				i+1 < len(row) && oneMatchesAll(row[i+1:]) && !slices.ContainsFunc(row[:i+1], needed)
+		}
+	}
+	return false
+}
+
+// takesNothing reports what can match nothing at any place.
 func takesNothing(re *syntax.Regexp) bool {
 	switch re.Op {
-	case syntax.OpEmptyMatch, syntax.OpBeginText, syntax.OpEndText, syntax.OpStar, syntax.OpQuest:
+	case syntax.OpEmptyMatch, syntax.OpStar, syntax.OpQuest:
 		return true
 	case syntax.OpRepeat:
 		return re.Min == 0
-	case syntax.OpCapture:
+	case syntax.OpCapture, syntax.OpPlus:
 		return takesNothing(re.Sub[0])
 	case syntax.OpConcat:
 		return !slices.ContainsFunc(re.Sub, func(r *syntax.Regexp) bool { return !takesNothing(r) })
