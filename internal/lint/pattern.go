@@ -42,45 +42,38 @@ func matchesAll(re *syntax.Regexp) bool {
 	case syntax.OpAlternate:
 		return slices.ContainsFunc(re.Sub, matchesAll)
 	case syntax.OpConcat:
-		return concatMatchesAll(re.Sub)
+		return oneMatchesAll(re.Sub)
 	}
 	return false
 }
 
-// concatMatchesAll wants one part that matches all, and others that need nothing: two that
-// need a character each do not match a text of one. An anchor must not stand where the
-// part that needs one has to be on its wrong side.
-func concatMatchesAll(parts []*syntax.Regexp) bool {
-	all, needs, ended := false, false, false
-	for _, sub := range parts {
-		if all && holds(sub, syntax.OpBeginText) || ended && matchesAll(sub) {
-			return false
-		}
-		all = all || matchesAll(sub)
-		if !takesNothing(sub) {
-			if needs || !matchesAll(sub) {
-				return false
-			}
-			needs = true
-		}
-		ended = ended || holds(sub, syntax.OpEndText)
+// oneMatchesAll reports a row of which one part matches all and the others can stay away.
+// Anchors do no harm at the ends.
+func oneMatchesAll(row []*syntax.Regexp) bool {
+	for len(row) > 0 && row[0].Op == syntax.OpBeginText {
+		row = row[1:]
 	}
-	return all
+	for len(row) > 0 && row[len(row)-1].Op == syntax.OpEndText {
+		row = row[:len(row)-1]
+	}
+	for i, sub := range row {
+		if matchesAll(sub) {
+			needed := func(r *syntax.Regexp) bool { return !takesNothing(r) }
+			return !slices.ContainsFunc(row[:i], needed) && !slices.ContainsFunc(row[i+1:], needed) ||
+				i+1 < len(row) && oneMatchesAll(row[i+1:]) && !slices.ContainsFunc(row[:i+1], needed)
+		}
+	}
+	return false
 }
 
-func holds(re *syntax.Regexp, op syntax.Op) bool {
-	return re.Op == op || slices.ContainsFunc(re.Sub, func(r *syntax.Regexp) bool { return holds(r, op) })
-}
-
-// takesNothing reports what a text never has to have: an empty match, an anchor at an
-// end, or something that may be left out.
+// takesNothing reports what can match nothing at any place.
 func takesNothing(re *syntax.Regexp) bool {
 	switch re.Op {
-	case syntax.OpEmptyMatch, syntax.OpBeginText, syntax.OpEndText, syntax.OpStar, syntax.OpQuest:
+	case syntax.OpEmptyMatch, syntax.OpStar, syntax.OpQuest:
 		return true
 	case syntax.OpRepeat:
 		return re.Min == 0
-	case syntax.OpCapture:
+	case syntax.OpCapture, syntax.OpPlus:
 		return takesNothing(re.Sub[0])
 	case syntax.OpConcat:
 		return !slices.ContainsFunc(re.Sub, func(r *syntax.Regexp) bool { return !takesNothing(r) })

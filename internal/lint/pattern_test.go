@@ -13,7 +13,7 @@ func TestMatchesAll(t *testing.T) {
 		`.*`: true, `.+`: true, `(.*)`: true, `.*.*`: true, `^.*$`: true, `\A.*\z`: true, `(?:.|x)*`: true, `[\s\S]+`: true, `.{0,}`: true,
 		`.{1,}`: true, `x?.*`: true, `.*x*`: true, `(a|.*)`: true, `(.*)?`: true, `(?i).*`: true, `(?-s:.)*`: true, `[\d\D]*`: true,
 		`.`: false, `.?`: false, `.{2,}`: false, `.{0,5}`: false, `a.*`: false, `.*a`: false, `[^a]*`: false, `(a|b)*`: false, ``: false,
-		`\w*`: false, `x*`: false, `(.*a|b)`: false, `\b.*`: false, `.*\n`: false,
+		`\w*`: false, `x*`: false, `(.*a|b)`: false, `\b.*`: false, `.*^`: false, `$.*`: false, `.+.+`: false, `(.*$)(^.*)`: false, `.*(^)`: false, `x?(^.*)`: true, `.*.+`: true, `.*\n`: false,
 	} {
 		re, err := syntax.Parse(s, syntax.Perl|syntax.DotNL)
 		if err != nil {
