@@ -24,8 +24,14 @@ func newEngine(cfg *config.Config, pol *policy.Policy, contracts contract.Option
 	}
 	more.Policy, more.Contracts, more.PathStyle = pol, set, contracts.Style
 	more.Flow, more.RateLimits = flowSettings(cfg.Flow), rateLimits(cfg)
-	more.DryRun = more.DryRun || cfg.Mode == config.DryRun
+	more.DryRun = more.DryRun || dryByFile(cfg, pol)
 	return sallyport.New(more)
+}
+
+// dryByFile reports whether the file says that nothing is enforced. A policy that says
+// enforce is enforced all the same.
+func dryByFile(cfg *config.Config, pol *policy.Policy) bool {
+	return cfg.Mode == config.DryRun && pol.Mode() != policy.Enforce
 }
 
 func flowSettings(f config.Flow) sallyport.FlowSettings {

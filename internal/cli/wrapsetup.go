@@ -57,7 +57,7 @@ func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, e
 	if err != nil {
 		return nil, err
 	}
-	dryRun := f.dryRun || cfg.Mode == config.DryRun
+	dryRun := f.dryRun || dryByFile(cfg, pol)
 	engine, err := newEngine(cfg, pol, contracts, sallyport.Options{
 		DryRun: dryRun, WriteRoots: roots, Resolve: osresolve.Resolve,
 	})
@@ -180,6 +180,8 @@ func writeRoots(command []string, opt contract.Options, log *slog.Logger) (*conf
 func sayStart(log *slog.Logger, f wrapFlags, cfg *config.Config, pol *policy.Policy, dryRun bool, auditPath string) {
 	if dryRun {
 		log.Warn("DRY-RUN: NOTHING IS ENFORCED, verdicts are only recorded")
+	} else if pol.Mode() == policy.DryRun {
+		log.Warn("DRY-RUN: THE RULES AND RATE LIMITS OF THIS POLICY ARE NOT ENFORCED; pins, budgets, paths and the flow are", "policy", pol.Name())
 	}
 	if len(cfg.Policies) == 0 {
 		log.Info("no policy is configured: every tool, resource and prompt is allowed; packs, the fallback contracts and the flow check are what guards")

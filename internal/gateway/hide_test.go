@@ -3,6 +3,8 @@ package gateway
 import (
 	"strings"
 	"testing"
+
+	"github.com/sallyport-dev/sallyport"
 )
 
 func TestB075HiddenIsStillRefused(t *testing.T) {
@@ -44,4 +46,45 @@ tools: {echo: {max_calls: 9}}
 	g.answered(2, "echo", `{"n":1}`, "ok")
 	g.call(3, "echo", `{"n":7}`)
 	g.refused(3, "policy")
+}
+
+func TestRateLimitedAndPolicyDryRunAreRecorded(t *testing.T) {
+	g := newRig(t, rigOptions{
+		config: `
+version: 1
+rate_limits: {one: {rate: 1, per: 1h}}
+policies:
+  p:
+    rules: [{name: slow, effect: allow, tools: [echo], rate_limits: [one]}]
+tools: {echo: {max_calls: 9}}
+`,
+		engine: func(o *sallyport.Options) {
+			o.RateLimits = map[string]sallyport.RateLimit{"one": {Rate: 1.0 / 3600, Burst: 1}}
+		},
+	})
+	g.answered(1, "echo", `{}`, "ok")
+	g.call(2, "echo", `{}`)
+	if text := g.refused(2, "rate"); !strings.Contains(text, "retry in 1h0m0s") && !strings.Contains(text, "retry in 59m") {
+		t.Error(text)
+	}
+	recs := records(t, g)
+	if last := recs[len(recs)-1]; last["outcome"] != "rate_limited" || last["check"] != "rate" {
+		t.Errorf("last record %v", last)
+	}
+
+	g = newRig(t, rigOptions{config: `
+version: 1
+policies: {p: {mode: dry-run}}
+tools: {echo: {max_calls: 1}}
+`})
+	g.answered(1, "echo", `{}`, "it would be denied")
+	g.call(2, "echo", `{}`)
+	g.refused(2, "budget") // what is no rule is enforced
+	var dry bool
+	for _, r := range records(t, g) {
+		dry = dry || r["outcome"] == "dry-run-allowed" && r["mode"] == "dry-run" && r["check"] == "policy"
+	}
+	if !dry {
+		t.Error("nothing says dry-run-allowed")
+	}
 }

@@ -216,7 +216,7 @@ func (r *Relay) decide(ctx context.Context, c *call) {
 	d := c.decision
 	switch {
 	case !d.Runs():
-		r.recordVerdict(c, "denied")
+		r.recordVerdict(c, refusalOutcome(d))
 		r.refuse(c)
 	case r.recordVerdict(c, verdictOutcome(d)) || r.opt.AuditContinue:
 		r.forward(c)
@@ -225,6 +225,13 @@ func (r *Relay) decide(ctx context.Context, c *call) {
 		c.decision.Reason = "the verdict could not be recorded, and audit.on_failure is deny"
 		r.refuse(c)
 	}
+}
+
+func refusalOutcome(d sallyport.Decision) string {
+	if d.Check == sallyport.CheckRate {
+		return "rate_limited"
+	}
+	return "denied"
 }
 
 func verdictOutcome(d sallyport.Decision) string {

@@ -66,7 +66,7 @@ func (r *Relay) recordOutcome(c *call, o outcome) {
 func (r *Relay) record(c *call, phase string) audit.Record {
 	rec := audit.Record{
 		Time: time.Now(), Event: c.method, Phase: phase, Session: r.opt.SessionID, Caller: r.opt.Caller,
-		Upstream: r.opt.Upstream, Target: c.target, Call: c.decision.Call, Request: c.id.Raw(), Mode: r.mode(),
+		Upstream: r.opt.Upstream, Target: c.target, Call: c.decision.Call, Request: c.id.Raw(), Mode: r.mode(c.decision),
 	}
 	if r.opt.Policy != nil {
 		rec.Policy, rec.PolicyDigest = r.opt.Policy.Name(), r.opt.Policy.Digest()
@@ -74,8 +74,8 @@ func (r *Relay) record(c *call, phase string) audit.Record {
 	return rec
 }
 
-func (r *Relay) mode() string {
-	if r.opt.DryRun {
+func (r *Relay) mode(d sallyport.Decision) string {
+	if r.opt.DryRun || d.DryRun {
 		return "dry-run"
 	}
 	return "enforce"
