@@ -52,7 +52,7 @@ func TestREADMECommands(t *testing.T) {
 		}
 	}
 	// The reader's own mail server; what it does is not the README's matter.
-	for name, content := range map[string]string{"mail-server.js": "process.stdin.resume()\n", "sallyport.yaml": blocks(t, text, "yaml")[0]} {
+	for name, content := range map[string]string{"mail-server.js": "process.stdin.resume()\n", "sallyport.yaml": blocks(t, text, "yaml")[0], "sallyport.test.yaml": blocks(t, text, "yaml")[1]} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestREADMECommands(t *testing.T) {
 	}
 	for _, promised := range []string{
 		"Successfully wrote to", "[sallyport blocked] argument path: ", "it is outside the allowed directories",
-		"1 policy, 1 rule, 2 contracts", "intact",
+		"1 policy, 1 rule, 2 contracts", "intact", "allow", "ok",
 	} {
 		if !strings.Contains(all.String(), promised) {
 			t.Errorf("nothing says %q:\n%s", promised, &all)
