@@ -2,4 +2,9 @@
 
 package cli
 
+import "io"
+
 func catchBrokenPipe() {}
+
+// closedByPeer cannot be told here.
+func closedByPeer(io.Reader) func() bool { return nil }

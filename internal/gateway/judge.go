@@ -196,12 +196,24 @@ func (r *Relay) decide(ctx context.Context, c *call) {
 		r.forward(c)
 		return
 	}
+	if !r.wanted(c) {
+		r.dropped(c) // cancelled while it waited: nothing is decided or charged
+		return
+	}
 	for i := range c.judged {
 		j := c.judged[i]
+		if len(c.judged) == 1 {
+			j.Continues = c.decision.ID // not zero when it waited for the write slot again
+		}
 		if c.again {
 			j.Continues = r.stateDecision(c.state)
+			c.again = false
 		}
 		d := r.opt.Session.Decide(ctx, j)
+		if c.method == "tools/call" && d.Writes && d.Runs() && !r.takeWrite(c) {
+			c.decision = d // its contract became a writing one since it was asked
+			return
+		}
 		if d.Runs() {
 			d = r.opt.Session.Start(ctx, d.ID)
 		}
@@ -239,6 +251,18 @@ func verdictOutcome(d sallyport.Decision) string {
 		return "dry-run-allowed"
 	}
 	return "allowed"
+}
+
+// wanted reports whether a call still waits for an answer. What it holds of one that does
+// not is given up.
+func (r *Relay) wanted(c *call) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.calls[c.id.Key()] == c {
+		return true
+	}
+	r.dropFrame(c)
+	return false
 }
 
 // forward sends the bytes that were judged.

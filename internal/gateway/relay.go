@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sallyport-dev/sallyport"
@@ -40,6 +41,10 @@ type Options struct {
 	ServerIn  io.Writer
 	ServerOut io.Reader
 
+	// ClientGone reports that the client has closed its end of ClientIn, read to the end or
+	// not. It is asked only while the server does not read. nil: not known.
+	ClientGone func() bool
+
 	// HowServerEnded says, after ServerOut ended, how: "exit status 1". nil: not known.
 	HowServerEnded func() string
 
@@ -57,6 +62,9 @@ type Options struct {
 	// does not say that it ended. Default 5 s.
 	CancelGrace time.Duration
 }
+
+// watchEvery is how often a client is looked after whose reader is held up.
+const watchEvery = 2 * time.Second
 
 // Limits of one relay.
 const (
@@ -84,6 +92,9 @@ type Relay struct {
 	// answering counts calls that were taken from the table and whose answer is being
 	// written. It grows under mu, and not after ended is set.
 	answering sync.WaitGroup
+
+	sending atomic.Int32 // writes to the server that are under way
+	sent    atomic.Int64 // and those that are done
 
 	mu        sync.Mutex // guards all below
 	calls     map[string]*call
@@ -144,6 +155,9 @@ func (r *Relay) Run(ctx context.Context) Ending {
 	stop := make(chan struct{})
 	defer close(stop)
 	go r.queueToServer(stop)
+	if r.opt.ClientGone != nil {
+		go r.watchClient(stop)
+	}
 	go func() { serverDone <- r.readServer(ctx) }()
 	go func() { clientDone <- r.readClient(ctx) }()
 
@@ -303,11 +317,39 @@ func (r *Relay) toClient(frame []byte) {
 
 // send writes one message to the server. Not for the server's reader.
 func (r *Relay) send(frame []byte) {
-	if err := r.server.Write(frame); err != nil {
+	r.sending.Add(1)
+	defer r.sending.Add(-1)
+	err := r.server.Write(frame)
+	r.sent.Add(1)
+	if err != nil {
 		r.lostOnce.Do(func() {
 			r.log.Warn("the server cannot be written to", "error", err)
 			close(r.lost)
 		})
+	}
+}
+
+// watchClient looks after a client that died while a server that does not read holds up
+// the reader of its input: the end of that input would never be seen.
+func (r *Relay) watchClient(stop <-chan struct{}) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	before := int64(-1)
+	for {
+		select {
+		case <-tick.C:
+		case <-stop:
+			return
+		}
+		sent := r.sent.Load()
+		if r.sending.Load() > 0 && sent == before && r.opt.ClientGone() {
+			r.goneOnce.Do(func() {
+				r.log.Warn("the client has gone, and the server does not read")
+				close(r.gone)
+			})
+			return
+		}
+		before = sent
 	}
 }
 
