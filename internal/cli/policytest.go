@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-dev/sallyport"
+	"github.com/sallyport-dev/sallyport/contract"
 	"github.com/sallyport-dev/sallyport/internal/config"
 	"github.com/sallyport-dev/sallyport/internal/policytest"
 	"github.com/sallyport-dev/sallyport/internal/quote"
@@ -42,7 +43,8 @@ A file of tests:
 
   upstream: mail                     # meant where none is named; default: the only one
   tools:                             # optional: what upstreams list, for every test
-    mail: [read_ticket, send_email]  # names, or definitions as in tools/list
+    mail: [read_ticket, send_email]  # names, definitions, or the name of a file with
+                                     # the server's tools/list, beside this file
   tests:
     - name: a ticket does not choose who gets mail
       policy: helpdesk               # default: the caller's token's, or the only one
@@ -64,7 +66,7 @@ A file of tests:
           result: {text: sent}       # what the tool answers; a text alone will do
 
 A step is one of:
-  tools: [NAME or definition…]       with upstream: the upstream lists these now
+  tools: [NAME or definition…]       with upstream: the upstream lists these now; or FILE
   observe: {tool, upstream, text | json | result}
   prompt: TEXT
   wait: DURATION
@@ -191,6 +193,12 @@ func loadSuites(cfg *config.Config, configFile string, files []string) ([]*polic
 	var suites []*policytest.Suite
 	var errs []error
 	for _, file := range files {
+		opt.Tools = func(name, upstream string) ([]contract.Tool, error) {
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(filepath.Dir(file), name)
+			}
+			return listedTools(name, upstream)
+		}
 		data, err := config.ReadFile(file)
 		if err != nil {
 			errs = append(errs, err)

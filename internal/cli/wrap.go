@@ -112,7 +112,7 @@ func wrap(f wrapFlags, command []string, stdin io.Reader, stdout, stderr io.Writ
 	opt := setup.relay
 	opt.ClientIn, opt.ClientOut = stdin, stdout
 	opt.ServerIn, opt.ServerOut = child.In, child.Out
-	opt.ClientGone = closedByPeer(stdin)
+	opt.ClientGone = stdio.ClosedByPeer(stdin)
 	opt.HowServerEnded = func() string { return howEnded(child) }
 	opt.Log, opt.MaxMessage = log, f.maxMessage
 	ending := gateway.New(opt).Run(ctx)

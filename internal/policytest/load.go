@@ -21,7 +21,10 @@ type Options struct {
 	Upstream string
 	// Unknown says why there is no upstream of a name, "" if there is. nil: all are.
 	Unknown func(upstream string) string
-	Lookup  func(string) (string, bool) // variables, as in [strictyaml.Parse]
+	// Tools reads a server's tools/list from the file that a test names, as written there.
+	// nil: none can be read.
+	Tools  func(file, upstream string) ([]contract.Tool, error)
+	Lookup func(string) (string, bool) // variables, as in [strictyaml.Parse]
 }
 
 // Load reads a file of tests. The error is a [*strictyaml.LoadError] with every problem;
@@ -33,7 +36,7 @@ func Load(file string, data []byte, opt Options) (*Suite, error) {
 		return nil, p.Err()
 	}
 	s := &Suite{File: file}
-	l := loader{p: &p, opt: opt, names: make(map[string]int)}
+	l := loader{p: &p, opt: opt, names: make(map[string]int), rules: make(map[*policy.Policy][]string)}
 	l.file(root, s)
 	if err := p.Err(); err != nil {
 		return nil, err
@@ -45,6 +48,7 @@ type loader struct {
 	p     *strictyaml.Problems
 	opt   Options
 	names map[string]int // of tests, with their lines
+	rules map[*policy.Policy][]string
 
 	upstream string // that is meant where a step names none
 	policy   *policy.Policy
@@ -266,8 +270,16 @@ func (l *loader) wait(n *strictyaml.Node) time.Duration {
 	return d
 }
 
-// tools reads what an upstream lists: names, or definitions as in tools/list.
+// tools reads what an upstream lists: names, or definitions as in tools/list, or the name
+// of a file with that list.
 func (l *loader) tools(n *strictyaml.Node, upstream string) []contract.Tool {
+	if n.IsText() && l.opt.Tools != nil {
+		all, err := l.opt.Tools(n.Text(), upstream)
+		if err != nil {
+			l.p.Add(n, "%v", err)
+		}
+		return all
+	}
 	items, _ := n.List(l.p)
 	all := make([]contract.Tool, 0, len(items))
 	for _, item := range items {

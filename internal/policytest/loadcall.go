@@ -232,11 +232,15 @@ func (l *loader) checkRule(n *strictyaml.Node, name string) {
 	if l.policy == nil || name == "" || name == defaultRule {
 		return
 	}
-	var names []string
-	for _, r := range l.policy.Rules() {
-		names = append(names, r.Name)
+	names, ok := l.rules[l.policy]
+	if !ok {
+		for _, r := range l.policy.Rules() {
+			names = append(names, r.Name)
+		}
+		names = append(names, defaultRule)
+		l.rules[l.policy] = names
 	}
 	if !slices.Contains(names, name) {
-		l.p.Add(n, "the policy %s has no rule %s%s", strictyaml.Quote(l.policy.Name()), strictyaml.Quote(name), strictyaml.Hint(name, append(names, defaultRule)))
+		l.p.Add(n, "the policy %s has no rule %s%s", strictyaml.Quote(l.policy.Name()), strictyaml.Quote(name), strictyaml.Hint(name, names))
 	}
 }
