@@ -23,14 +23,18 @@ func examples(t *testing.T) []string {
 
 // exampleScript is what a reader of an example would type.
 const exampleScript = `
-exec sallyport validate -c sallyport.yaml
+exec sallyport validate -c sallyport.yaml --strict
+! stdout 'error|warning'
 ! stderr .
+exec sallyport validate -c sallyport.yaml --strict --tools tools.json
+! stdout 'error|warning'
 exec sallyport test -c sallyport.yaml --coverage
 stdout '^ok\s.*\t[1-9][0-9]+ tests'
 ! stdout 'never decided'
 `
 
-// TestExamples holds every example to: it loads, the tests pass, there are at least ten, and every rule decides in one.
+// TestExamples holds every example to: nothing is found that is not accepted with a
+// reason, the tests pass, there are at least ten, and every rule decides in one.
 func TestExamples(t *testing.T) {
 	dirs, scripts := map[string]string{}, t.TempDir()
 	var files []string

@@ -232,7 +232,9 @@ func listTools(s *sallyport.Session, f explainFlags, q *explain.Question) error 
 	}
 	q.Assumed = f.tools == "" && c.Subject == policy.Tool
 	for _, n := range s.Pin(c.Upstream, tools) {
-		q.Notes = append(q.Notes, n.Text)
+		if !q.Assumed { // a list of one tool says nothing of rules and entries for others
+			q.Notes = append(q.Notes, n.Text)
+		}
 	}
 	if c.Subject == policy.Tool {
 		for _, t := range tools {

@@ -111,12 +111,28 @@ func TestPolicyDocWorkedExample(t *testing.T) {
 		}
 		return out.String()
 	}
+	out := run(0, "validate", "-c", "sallyport.yaml", "--strict", "--tools", "tools.json")
+	if shown := "$ sallyport validate -c sallyport.yaml --strict --tools tools.json\n" + out + "```"; !strings.Contains(doc, shown) {
+		t.Errorf("the page does not show what validate prints:\n%s", out)
+	}
 	if out := run(0, "test", "-c", "sallyport.yaml", "sallyport.test.yaml", "--coverage"); strings.Contains(out, "never decided") {
 		t.Errorf("a rule of the worked example never decides:\n%s", out)
 	}
-	out := run(2, "explain", "-c", "sallyport.yaml", "--tool", "write_note", "--args", `{"id":"n1","text":"hello","folder":"home"}`)
+	out = run(2, "explain", "-c", "sallyport.yaml", "--tool", "write_note", "--args", `{"id":"n1","text":"hello","folder":"home"}`)
 	if !strings.Contains(out, "args.folder = 'home' fails eq 'work'") || !strings.Contains(doc, "args.folder = 'home' fails eq 'work'") {
 		t.Errorf("explain does not say what the page says:\n%s", out)
+	}
+
+	data, err := os.ReadFile("sallyport.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("wrong.yaml", bytes.Replace(data, []byte("args.folder"), []byte("args.foler"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out = run(3, "validate", "-c", "wrong.yaml", "--strict", "--tools", "tools.json")
+	if !strings.Contains(out, "SP103") || !strings.Contains(out, "did you mean 'args.folder'?") {
+		t.Errorf("the misspelt argument is not found:\n%s", out)
 	}
 }
 

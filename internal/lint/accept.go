@@ -56,10 +56,13 @@ func (k *check) accept(found []Finding) Report {
 	return r
 }
 
+// moreWithTools are codes that are also found without tool lists, but fewer.
+var moreWithTools = map[string]bool{"SP301": true, "SP303": true, "SP305": true}
+
 // mayBeHidden reports codes whose findings depend on what this run was given: that they
 // are not there proves nothing.
 func (k *check) mayBeHidden(code string) bool {
-	return byID[code].Needs == "tools" && len(k.opt.Tools) == 0
+	return len(k.opt.Tools) == 0 && (byID[code].Needs == "tools" || moreWithTools[code])
 }
 
 // unusable says why a comment accepts nothing, "" if it may.
