@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -231,7 +232,12 @@ func listTools(s *sallyport.Session, f explainFlags, q *explain.Question) error 
 		return nil
 	}
 	q.Assumed = f.tools == "" && c.Subject == policy.Tool
-	q.Notes = append(q.Notes, s.Pin(c.Upstream, tools)...)
+	for _, notice := range s.Pin(c.Upstream, tools) {
+		// Of a list with one tool, what it does not hold means nothing.
+		if f.tools != "" || strings.Contains(notice, "tool "+quote.Value(c.Name, 0)+": ") {
+			q.Notes = append(q.Notes, notice)
+		}
+	}
 	if c.Subject == policy.Tool {
 		for _, t := range tools {
 			if t.Name == c.Name && s.Listing(c.Upstream, []contract.Tool{t}) {
