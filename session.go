@@ -170,7 +170,7 @@ func (s *Session) Start(ctx context.Context, id DecisionID) Decision {
 	case answered:
 		e.d.Questions, e.d.Evidence = nil, nil
 		e.run(ctx)
-		if e.d.Verdict == Ask {
+		if len(e.d.Questions) > 0 { // an ask without one is what a dry policy would have asked
 			e.deny(e.d.Check, "%s, and that is not what a human agreed to", e.d.Questions[0].Text)
 		}
 	case ctx.Err() != nil:

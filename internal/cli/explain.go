@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -231,9 +232,10 @@ func listTools(s *sallyport.Session, f explainFlags, q *explain.Question) error 
 		return nil
 	}
 	q.Assumed = f.tools == "" && c.Subject == policy.Tool
-	for _, n := range s.Pin(c.Upstream, tools) {
-		if !q.Assumed { // a list of one tool says nothing of rules and entries for others
-			q.Notes = append(q.Notes, n.Text)
+	for _, notice := range s.Pin(c.Upstream, tools) {
+		// Of a list with one tool, what it does not hold means nothing.
+		if f.tools != "" || strings.Contains(notice.Text, "tool "+quote.Value(c.Name, 0)+": ") {
+			q.Notes = append(q.Notes, notice.Text)
 		}
 	}
 	if c.Subject == policy.Tool {

@@ -199,7 +199,7 @@ func (l *loader) upstreamOf(at, n *strictyaml.Node) string {
 
 const (
 	oneOfSteps = "a step is one of tools, observe, prompt, wait and call"
-	maxWait    = 366 * 24 * time.Hour
+	maxDays    = 366 // of one wait
 )
 
 var (
@@ -263,8 +263,8 @@ func (l *loader) wait(n *strictyaml.Node) time.Duration {
 		return 0
 	}
 	d, err := time.ParseDuration(s)
-	if err != nil || d <= 0 || d > maxWait {
-		l.p.Add(n, "write a time such as 30s, 5m or 1h30m, at most %s", maxWait)
+	if err != nil || d <= 0 || d > maxDays*24*time.Hour {
+		l.p.Add(n, "write a time such as 30s, 5m or 1h30m, at most %d days", maxDays)
 		return 0
 	}
 	return d

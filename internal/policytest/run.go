@@ -72,8 +72,11 @@ func (t *Test) run(ctx context.Context, file string, engine NewEngine, cov *Cove
 	if r.session, err = e.Session(sallyport.SessionOptions{Caller: t.Caller, Doubt: "test"}); err != nil {
 		return r.out, err
 	}
-	for _, l := range append(t.lists, t.assumed()...) {
+	for _, l := range t.lists {
 		r.pin(0, l)
+	}
+	for _, l := range t.assumed() {
+		r.session.Pin(l.upstream, l.tools) // what is missing in such a list means nothing
 	}
 	for _, st := range t.steps {
 		if err := ctx.Err(); err != nil {
@@ -124,7 +127,7 @@ func (t *Test) assumed() []list {
 
 func (r *runner) pin(line int, l list) {
 	for _, notice := range r.session.Pin(l.upstream, l.tools) {
-		r.log(line, "tools of %s: %s", quote.Value(l.upstream, maxShown), notice)
+		r.log(line, "%s", quote.Text(notice.Text, 1000))
 	}
 }
 
@@ -248,6 +251,9 @@ func details(d sallyport.Decision, c sallyport.Call, p *policy.Policy, x sallypo
 	var lines []string
 	if d.Reason != "" {
 		lines = append(lines, "reason: "+quote.Text(d.Reason, 1000))
+	}
+	if !judged(x) {
+		return lines
 	}
 	trace := explain.RuleLines(explain.Rules(x.Rules, p, c))
 	if n := len(trace) - maxDetails; n > 0 {
