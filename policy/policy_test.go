@@ -241,6 +241,7 @@ func TestDigest(t *testing.T) {
 		seen[d] = true
 	}
 }
+
 func TestMatchesNothing(t *testing.T) {
 	p, err := New(Spec{Name: "p", Rules: []RuleSpec{
 		{Name: "a", Effect: Deny, Tools: []string{"delete_custmer", "delete_*", "drop_*", "read"}},
