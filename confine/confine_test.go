@@ -129,9 +129,9 @@ func TestCheckLexicalHasNoClimbLimit(t *testing.T) {
 }
 
 func TestCheckBase(t *testing.T) {
-	r := root(t, POSIX, []string{"/srv/share"}, "/srv/share/work")
+	r := root(t, POSIX, []string{"/srv/share"}, "/srv/share/jobs")
 	for path, want := range map[string]string{
-		"x": "/srv/share/work/x", ".": "/srv/share/work", "./a/b": "/srv/share/work/a/b", "../y": "/srv/share/y",
+		"x": "/srv/share/jobs/x", ".": "/srv/share/jobs", "./a/b": "/srv/share/jobs/a/b", "../y": "/srv/share/y",
 		"/srv/share/z": "/srv/share/z", "a/../../y": "/srv/share/y",
 	} {
 		if got, err := r.Check(path, links(nil)); err != nil || got != want {
@@ -311,30 +311,30 @@ func TestDarwin(t *testing.T) {
 }
 
 func TestB089Windows(t *testing.T) {
-	r := root(t, Windows, []string{`C:\work`, "d:/Data"}, "")
+	r := root(t, Windows, []string{`C:\jobs`, "d:/Data"}, "")
 	for path, want := range map[string]string{
-		`C:\work\a.txt`: `C:\work\a.txt`, `c:/WORK/x`: `C:\WORK\x`, `C:\work\sub\..\x`: `C:\work\x`,
-		`C:\work`: `C:\work`, `D:\data\x`: `D:\data\x`, `C:\\work//x`: `C:\work\x`, `C:\work\console.txt`: `C:\work\console.txt`,
-		`C:\work\.gitignore`: `C:\work\.gitignore`, `C:\work\com10`: `C:\work\com10`,
+		`C:\jobs\a.txt`: `C:\jobs\a.txt`, `c:/JOBS/x`: `C:\JOBS\x`, `C:\jobs\sub\..\x`: `C:\jobs\x`,
+		`C:\jobs`: `C:\jobs`, `D:\data\x`: `D:\data\x`, `C:\\jobs//x`: `C:\jobs\x`, `C:\jobs\console.txt`: `C:\jobs\console.txt`,
+		`C:\jobs\.gitignore`: `C:\jobs\.gitignore`, `C:\jobs\com10`: `C:\jobs\com10`,
 	} {
 		if got, err := r.Check(path, nil); err != nil || got != want {
 			t.Errorf("%s: got %q, %v; want %q", path, got, err, want)
 		}
 	}
 	for _, path := range []string{
-		`C:\PROGRA~1\x`, `\\localhost\C$\x`, `\\?\C:\work\x`, `\\.\C:\work\x`, `//?/C:/work/x`, `//localhost/work/x`, `\??\C:\work\x`,
-		`C:\work\a.txt::$DATA`, `C:\work\a.txt:stream`, `C:\work\secret.txt.`, `C:\work\secret.txt `, `C:\work\dir.\x`, `C:\work\...\x`,
-		`C:relative`, `C:`, `C:..\x`, `NUL`, `C:\work\NUL`, `C:\work\CON.txt`, `C:\work\con .txt`, `C:\work\aux.tar.gz`, `C:\work\COM1`,
-		`C:\work\lpt9.x`, "C:\\work\\COM\u00b9", `C:\work\CONIN$`, `\work\x`, `/work/x`, `work\x`, `x`, `C:\workshop\x`, `D:\work\x`,
-		`C:\work\..\x`, `C:\work\a*b`, `C:\work\a?b`, `C:\work\a"b`, `C:\work\a<b`, `C:\work\a|b`, `1:\work\x`, `é:\work\x`, `C:\work\%TEMP%`,
-		"C:\\work\\a\x00", `file:///C:/work/x`, `CC:\work\x`,
+		`C:\PROGRA~1\x`, `\\localhost\C$\x`, `\\?\C:\jobs\x`, `\\.\C:\jobs\x`, `//?/C:/jobs/x`, `//localhost/jobs/x`, `\??\C:\jobs\x`,
+		`C:\jobs\a.txt::$DATA`, `C:\jobs\a.txt:stream`, `C:\jobs\secret.txt.`, `C:\jobs\secret.txt `, `C:\jobs\dir.\x`, `C:\jobs\...\x`,
+		`C:relative`, `C:`, `C:..\x`, `NUL`, `C:\jobs\NUL`, `C:\jobs\CON.txt`, `C:\jobs\con .txt`, `C:\jobs\aux.tar.gz`, `C:\jobs\COM1`,
+		`C:\jobs\lpt9.x`, "C:\\jobs\\COM\u00b9", `C:\jobs\CONIN$`, `\jobs\x`, `/jobs/x`, `jobs\x`, `x`, `C:\jobsshop\x`, `D:\jobs\x`,
+		`C:\jobs\..\x`, `C:\jobs\a*b`, `C:\jobs\a?b`, `C:\jobs\a"b`, `C:\jobs\a<b`, `C:\jobs\a|b`, `1:\jobs\x`, `é:\jobs\x`, `C:\jobs\%TEMP%`,
+		"C:\\jobs\\a\x00", `file:///C:/jobs/x`, `CC:\jobs\x`,
 	} {
 		if got, err := r.Check(path, nil); err == nil {
 			t.Errorf("%s was allowed as %q", path, got)
 		}
 	}
-	based := root(t, Windows, []string{`C:\work`}, `C:\work\b`)
-	for path, want := range map[string]string{`x\y`: `C:\work\b\x\y`, `..\y`: `C:\work\y`, `x/y`: `C:\work\b\x\y`} {
+	based := root(t, Windows, []string{`C:\jobs`}, `C:\jobs\b`)
+	for path, want := range map[string]string{`x\y`: `C:\jobs\b\x\y`, `..\y`: `C:\jobs\y`, `x/y`: `C:\jobs\b\x\y`} {
 		if got, err := based.Check(path, nil); err != nil || got != want {
 			t.Errorf("%s: got %q, %v; want %q", path, got, err, want)
 		}
@@ -344,12 +344,12 @@ func TestB089Windows(t *testing.T) {
 			t.Errorf("%s was allowed as %q", path, got)
 		}
 	}
-	own := root(t, Windows, []string{`C:\work`}, "", `C:\Work\Sallyport.yaml`)
-	if got, err := own.Check(`c:\work\sallyport.YAML`, nil); err == nil {
+	own := root(t, Windows, []string{`C:\jobs`}, "", `C:\Jobs\Sallyport.yaml`)
+	if got, err := own.Check(`c:\jobs\sallyport.YAML`, nil); err == nil {
 		t.Errorf("an own file was allowed as %q", got)
 	}
 	resolved := func(path string) (string, error) { return `\\server\share`, nil }
-	if got, err := r.Check(`C:\work\x`, resolved); err == nil {
+	if got, err := r.Check(`C:\jobs\x`, resolved); err == nil {
 		t.Errorf("a link to a share was allowed as %q", got)
 	}
 }
@@ -434,11 +434,11 @@ func TestAllowedIsInside(t *testing.T) {
 }
 
 func FuzzCheck(f *testing.F) {
-	for _, s := range []string{"/srv/share/x", "../x", `C:\work\x`, `\\?\C:\x`, "~", "/srv/share/../share/a", "/SRV/sHare/\u0130", "a／b", long(4090)} {
+	for _, s := range []string{"/srv/share/x", "../x", `C:\jobs\x`, `\\?\C:\x`, "~", "/srv/share/../share/a", "/SRV/sHare/\u0130", "a／b", long(4090)} {
 		f.Add(s)
 	}
 	roots := map[Style]*Root{}
-	for style, dir := range map[Style]string{POSIX: "/srv/share", Darwin: "/srv/share", Windows: `C:\work`} {
+	for style, dir := range map[Style]string{POSIX: "/srv/share", Darwin: "/srv/share", Windows: `C:\jobs`} {
 		r, err := NewRoot(style, []string{dir}, dir, []string{dir + "/own"})
 		if err != nil {
 			f.Fatal(err)
@@ -456,7 +456,7 @@ func FuzzCheck(f *testing.F) {
 			}
 			dir := "/srv/share"
 			if style == Windows {
-				dir = `C:\work`
+				dir = `C:\jobs`
 			}
 			if len(got) < len(dir) || !strings.EqualFold(got[:len(dir)], dir) || strings.Contains(got, "/../") || strings.Contains(got, `\..\`) {
 				t.Fatalf("style %d: %q was allowed as %q", style, path, got)
