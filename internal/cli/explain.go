@@ -225,7 +225,7 @@ func listTools(s *sallyport.Session, f explainFlags, q *explain.Question) error 
 	tools := []contract.Tool{bareTool(c.Upstream, c.Name)}
 	if f.tools != "" {
 		var err error
-		if tools, err = listedTools(f.tools, c.Upstream); err != nil {
+		if tools, err = readTools(f.tools, c.Upstream); err != nil {
 			return err
 		}
 	} else if c.Subject != policy.Tool {
