@@ -72,8 +72,8 @@ func BenchmarkTest2000Rules(b *testing.B) {
 
 // The rules of other names are one line, however many they are.
 func TestExplainOfManyRulesIsShort(t *testing.T) {
-	out := runMain(t, "explain", "-c", manyRules(t, 2000), "--tool", "read_mail", "--args", `{"id":"m1","n":1}`)
-	if n := strings.Count(out, "\n"); n > 40 || !strings.Contains(out, "… 1999 rules are for other names or upstreams\n  [mail] PASS args.id = 'm1'") {
+	out := runMain(t, "explain", "-c", manyRules(t, 300), "--tool", "read_mail", "--args", `{"id":"m1","n":1}`)
+	if n := strings.Count(out, "\n"); n > 40 || !strings.Contains(out, "… 299 rules are for other names or upstreams\n  [mail] PASS args.id = 'm1'") {
 		t.Errorf("%d lines:\n%s", n, out)
 	}
 }
