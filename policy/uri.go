@@ -16,7 +16,7 @@ func plainURI(uri string) string {
 	}
 	s = strings.ReplaceAll(s, `\`, "/")
 	scheme, rest, found := strings.Cut(s, ":")
-	if !found {
+	if !found || strings.ContainsAny(scheme, "/?#") { // a colon further on ends no scheme
 		return collapse(s)
 	}
 	scheme = strings.ToLower(scheme) + ":"

@@ -71,8 +71,8 @@ func plain(s string, max int) bool {
 // visible reports whether r shows as itself. Spaces other than U+0020 do not: they
 // can pass for it.
 func visible(r rune) bool {
-	if r == ' ' {
-		return true
+	if r < utf8.RuneSelf {
+		return r >= ' ' && r != 0x7f
 	}
 	return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.In(r, unicode.Zs, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
