@@ -142,9 +142,10 @@ type Result struct {
 // deny or ask rule match. Resources and prompts are denied unless a rule names them,
 // whatever the default. Names compare byte for byte. f may be nil.
 //
-// A resource's URI is looked at as written and in its plain form (file:///a/%2e%2e/b is
-// file:///b), and the stricter result holds: no spelling leaves a directory that a rule
-// allows, or slips past a rule that denies.
+// A resource's URI is looked at as written, in its plain form (file:///a/%2e%2e/b is
+// file:///b), and, where no network fetches it, with its query as a part of the path; the
+// strictest result holds: no spelling leaves a directory that a rule allows, or slips past
+// a rule that denies.
 //
 // Its time does not depend on the number of rules that are for other names, as far as
 // the first 24 bytes before a wildcard tell. It does not allocate, but for the text of a
@@ -153,17 +154,29 @@ func (p *Policy) Evaluate(t Target, f *Facts) Result {
 	if t.Subject >= subjects {
 		return Result{Effect: Deny, Reason: "no rule can name this"}
 	}
+	r, _ := p.strictest(t, f)
+	return r
+}
+
+// strictest evaluates t as written and, if it is a resource, in its other forms. It
+// returns the form that decides, too.
+func (p *Policy) strictest(t Target, f *Facts) (Result, Target) {
 	r := p.evaluate(t, f)
 	if t.Subject != Resource || r.Effect == Deny {
-		return r
+		return r, t
 	}
-	if plain := plainURI(t.Name); plain != t.Name {
-		t.Name = plain
-		if strict := p.evaluate(t, f); strict.Effect < r.Effect {
-			return strict
+	plain := plainURI(t.Name)
+	for _, form := range [...]string{plain, wholePath(plain)} {
+		if form == t.Name {
+			continue
+		}
+		as := t
+		as.Name = form
+		if s := p.evaluate(as, f); s.Effect < r.Effect {
+			r, t = s, as
 		}
 	}
-	return r
+	return r, t
 }
 
 func (p *Policy) evaluate(t Target, f *Facts) Result {

@@ -25,7 +25,10 @@ type ConstraintTrace struct {
 // the one that decides, with all constraints of those that name the call. The last entry
 // is the one that decides; its Rule is nil if it is the default.
 func (p *Policy) Trace(t Target, f *Facts) []RuleTrace {
-	result := p.Evaluate(t, f)
+	var result Result
+	if t.Subject < subjects {
+		result, t = p.strictest(t, f)
+	}
 	var trace []RuleTrace
 	for _, r := range p.rules {
 		rt := RuleTrace{Rule: r, Named: r.names(&t)}

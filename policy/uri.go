@@ -20,6 +20,9 @@ func plainURI(uri string) string {
 		return collapse(s)
 	}
 	scheme = strings.ToLower(scheme) + ":"
+	if scheme == "file:" {
+		rest = localFile(rest)
+	}
 	if after, ok := strings.CutPrefix(rest, "//"); ok {
 		end := strings.IndexAny(after, "/?#")
 		if end < 0 {
@@ -30,11 +33,57 @@ func plainURI(uri string) string {
 	return scheme + collapse(rest)
 }
 
-// needsMore reports upper case before the path, or more than one slash in it.
-func needsMore(uri string) bool {
-	scheme, rest, _ := strings.Cut(uri, ":")
+// wholePath is a plain URI whose query and fragment are taken for a part of the path, as
+// a server does that cuts the scheme off and has the rest opened. What a network fetches
+// has a query that all agree on.
+func wholePath(plain string) string {
+	if !strings.ContainsAny(plain, "?#") || !strings.Contains(plain, "/.") && !strings.Contains(plain, "//") {
+		return plain
+	}
+	scheme, rest, found := strings.Cut(plain, ":")
+	switch {
+	case !found:
+		return collapsePath(plain)
+	case scheme == "http" || scheme == "https" || scheme == "ws" || scheme == "wss":
+		return plain
+	}
+	authority := ""
+	if after, ok := strings.CutPrefix(rest, "//"); ok {
+		if i := strings.IndexAny(after, "/?#"); i >= 0 {
+			authority, rest = "//"+after[:i], after[i:]
+		} else {
+			return plain
+		}
+	}
+	return scheme + ":" + authority + collapsePath(rest)
+}
+
+// localFile gives the one form to what names a file on this machine (RFC 8089
+// section 2 and appendix B).
+func localFile(rest string) string {
 	after, hasAuthority := strings.CutPrefix(rest, "//")
-	if strings.Contains(after, "//") || strings.IndexFunc(scheme, upper) >= 0 {
+	const local = "localhost"
+	switch {
+	case !hasAuthority && strings.HasPrefix(rest, "/"):
+		return "//" + rest
+	case hasAuthority && len(after) > len(local) && after[len(local)] == '/' && strings.EqualFold(after[:len(local)], local):
+		return "//" + after[len(local):]
+	}
+	return rest
+}
+
+// needsMore reports upper case before the path, more than one slash or a dot at the start
+// in it, or a file that is not spelled with three slashes.
+func needsMore(uri string) bool {
+	scheme, rest, found := strings.Cut(uri, ":")
+	if !found {
+		scheme, rest = "", uri
+	}
+	after, hasAuthority := strings.CutPrefix(rest, "//")
+	if strings.Contains(after, "//") || strings.HasPrefix(after, ".") || strings.IndexFunc(scheme, upper) >= 0 {
+		return true
+	}
+	if scheme == "file" && !strings.HasPrefix(rest, "///") {
 		return true
 	}
 	if !hasAuthority {
@@ -55,9 +104,12 @@ func collapse(path string) string {
 	if end < 0 {
 		end = len(path)
 	}
-	path, rest := path[:end], path[end:]
+	return collapsePath(path[:end]) + path[end:]
+}
+
+func collapsePath(path string) string {
 	if path == "" {
-		return rest
+		return ""
 	}
 	var kept []string
 	for seg := range strings.SplitSeq(path, "/") {
@@ -76,7 +128,7 @@ func collapse(path string) string {
 	if path[len(path)-1] == '/' && len(kept) > 0 {
 		out += "/"
 	}
-	return out + rest
+	return out
 }
 
 // decodePlain decodes what needs no encoding, slashes, backslashes and the percent sign
