@@ -15,8 +15,8 @@ func plainURI(uri string) string {
 		s = decodePlain(s)
 	}
 	s = strings.ReplaceAll(s, `\`, "/")
-	scheme, rest, found := strings.Cut(s, ":")
-	if !found || strings.ContainsAny(scheme, "/?#") { // a colon further on ends no scheme
+	scheme, rest, found := cutScheme(s)
+	if !found {
 		return collapse(s)
 	}
 	scheme = strings.ToLower(scheme) + ":"
@@ -33,6 +33,15 @@ func plainURI(uri string) string {
 	return scheme + collapse(rest)
 }
 
+// cutScheme cuts at the first colon, unless it stands further on, where it ends no scheme.
+func cutScheme(uri string) (scheme, rest string, found bool) {
+	i := strings.IndexAny(uri, ":/?#")
+	if i < 0 || uri[i] != ':' {
+		return "", uri, false
+	}
+	return uri[:i], uri[i+1:], true
+}
+
 // wholePath is a plain URI whose query and fragment are taken for a part of the path, as
 // a server does that cuts the scheme off and has the rest opened. What a network fetches
 // has a query that all agree on.
@@ -40,7 +49,7 @@ func wholePath(plain string) string {
 	if !strings.ContainsAny(plain, "?#") || !strings.Contains(plain, "/.") && !strings.Contains(plain, "//") {
 		return plain
 	}
-	scheme, rest, found := strings.Cut(plain, ":")
+	scheme, rest, found := cutScheme(plain)
 	switch {
 	case !found:
 		return collapsePath(plain)
@@ -75,10 +84,7 @@ func localFile(rest string) string {
 // needsMore reports upper case before the path, more than one slash or a dot at the start
 // in it, or a file that is not spelled with three slashes.
 func needsMore(uri string) bool {
-	scheme, rest, found := strings.Cut(uri, ":")
-	if !found {
-		scheme, rest = "", uri
-	}
+	scheme, rest, _ := cutScheme(uri)
 	after, hasAuthority := strings.CutPrefix(rest, "//")
 	if strings.Contains(after, "//") || strings.HasPrefix(after, ".") || strings.IndexFunc(scheme, upper) >= 0 {
 		return true

@@ -44,6 +44,7 @@ func TestSpellingOfAResourceDoesNotCount(t *testing.T) {
 		"file:///manuals/?/../../etc/passwd":   Deny,
 		"file:///manuals/#/../../etc/passwd":   Deny,
 		"file:///manuals/a?b/../secret/x":      Deny,
+		"bare/x?:/../../../etc":                Deny,
 		"file:///manuals/a?b/../c":             Allow,
 		"https://docs.example/?u=/../../../..": Allow,
 		// RFC 8089: these are the same file.
@@ -84,6 +85,13 @@ func TestPlainURIIsStable(t *testing.T) {
 		}
 		if strings.Contains(path, "/../") || strings.HasSuffix(path, "/..") {
 			t.Fatalf("%q: %q climbs", s, once)
+		}
+		whole := wholePath(once)
+		if _, rest, ok := strings.Cut(whole, "://"); ok {
+			whole = rest
+		}
+		if network := strings.HasPrefix(once, "https:"); !network && (strings.Contains(whole, "/../") || strings.HasSuffix(whole, "/..")) {
+			t.Fatalf("%q: %q climbs in what some take for a query", s, whole)
 		}
 	})
 }
