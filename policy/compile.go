@@ -203,7 +203,7 @@ func byCost(x, y Constraint) int {
 
 func (b *builder) build() *Policy {
 	p := &Policy{name: b.name, fallback: b.fallback, mode: b.mode, hides: b.hides, rules: b.rules, index: b.index}
-	p.reasons[Tool] = "no rule covers this tool, and the policy's default is " + b.fallback.String()
+	p.reasons[Tool] = "no rule matches this call, and the policy's default is " + b.fallback.String()
 	p.reasons[Resource] = "no rule names this resource, and resources are denied unless one does"
 	p.reasons[Prompt] = "no rule names this prompt, and prompts are denied unless one does"
 	h := sha256.New()

@@ -15,7 +15,7 @@ func TestB084ReasonsNameWhatDecided(t *testing.T) {
     - {name: lights, effect: allow, tools: [call], when: {args.domain: {in: [light, climate]}}}
 `)
 	for args, want := range map[string]string{
-		`{"domain":"lock"}`:                "no rule covers this tool, and the policy's default is deny; rule 'lights' would let it through with args.domain in ['light', 'climate']",
+		`{"domain":"lock"}`:                "no rule matches this call, and the policy's default is deny; rule 'lights' would let it through with args.domain in ['light', 'climate']",
 		`{"domain":"light","entity":5}`:    "locks are opened by hand; args.entity cannot be checked: it is a number, and a pattern is tried on text only",
 		`{"entity":"lock.x\u001b[2J"}`:     "locks are opened by hand",
 		`{"domain":"light","entity":null}`: "locks are opened by hand; args.entity cannot be checked: it is null, and a pattern is tried on text only",
@@ -25,7 +25,7 @@ func TestB084ReasonsNameWhatDecided(t *testing.T) {
 			t.Errorf("%s: %v\ngot  %s\nwant %s", args, got.Effect, got.Reason, want)
 		}
 	}
-	if got := p.Evaluate(Target{Name: "other"}, nil).Reason; got != "no rule covers this tool, and the policy's default is deny" {
+	if got := p.Evaluate(Target{Name: "other"}, nil).Reason; got != "no rule matches this call, and the policy's default is deny" {
 		t.Errorf("a tool that no rule names: %s", got)
 	}
 	note := `{"domain":"light","note":"SELECT * FROM t; rm -rf /tmp/x","tabId":"` + strings.Repeat("f", 36) + `"}`
