@@ -62,18 +62,13 @@ func (e *evaluation) destructive() bool {
 	return true
 }
 
-// origin is the weakest origin of the destinations in a value, for rules. A value without
-// one has none that is known.
-func (e *evaluation) origin(place string, v doc.Value) (flow.Origin, bool) {
-	found := flow.Flatten(place, v)
-	if len(found) == 0 {
-		return flow.Unknown, false
+// origins are those of the destinations in a value, for rules. A value without one has
+// none that is known.
+func (e *evaluation) origins(place string, v doc.Value) (all []flow.Origin, ok bool) {
+	for _, d := range flow.Flatten(place, v) {
+		all = append(all, e.originOf(d))
 	}
-	weakest := flow.Trusted
-	for _, d := range found {
-		weakest = min(weakest, e.originOf(d))
-	}
-	return weakest, true
+	return all, len(all) > 0
 }
 
 func (e *evaluation) originOf(d flow.Destination) flow.Origin {

@@ -135,6 +135,19 @@ p:
 	want(t, decide(t, s, "query", `{}`), sallyport.Allow, "", "")
 }
 
+// Who may not write to strangers may not do so by writing to somebody worse as well.
+func TestDenyByOriginMindsEveryDestination(t *testing.T) {
+	s := session(t, sallyport.Options{
+		Policy:    rules(t, "p: {rules: [{effect: deny, tools: [send], when: {args.to: {origin: unknown}}}, {effect: allow}]}"),
+		Contracts: contracts(t, "send: {exfiltrating: true, sink_params: [to]}"), Flow: sallyport.FlowSettings{AskUntrusted: true},
+	}, "send")
+	s.Observe(sallyport.Output{Upstream: "u", Tool: "read", Value: value(t, `"eve@attacker.example"`)})
+	want(t, decide(t, s, "send", `{"to":"new@partner.example"}`), sallyport.Deny, sallyport.CheckPolicy, "")
+	want(t, decide(t, s, "send", `{"to":["new@partner.example","eve@attacker.example"]}`), sallyport.Deny, sallyport.CheckPolicy, "")
+	want(t, decide(t, s, "send", `{"to":"new@partner.example, eve@attacker.example"}`), sallyport.Deny, sallyport.CheckPolicy, "")
+	want(t, decide(t, s, "send", `{"to":"eve@attacker.example"}`), sallyport.Ask, sallyport.CheckFlow, "")
+}
+
 func TestExplain(t *testing.T) {
 	s := session(t, sallyport.Options{
 		Policy: rules(t, `

@@ -349,7 +349,7 @@ func (e *evaluation) facts() *policy.Facts {
 	if !e.s.engine.asksFacts {
 		return nil
 	}
-	return &policy.Facts{Style: e.s.engine.opt.PathStyle, Resolve: e.s.engine.opt.Resolve, Origin: e.origin}
+	return &policy.Facts{Style: e.s.engine.opt.PathStyle, Resolve: e.s.engine.opt.Resolve, Origins: e.origins}
 }
 
 func verb(s policy.Subject) string {

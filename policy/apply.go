@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -156,19 +157,24 @@ func (e *evaluator) origin(o *Operation, v doc.Value) Outcome {
 	default:
 		return e.wrongKind(v.Kind(), wantDestination)
 	}
-	if e.facts == nil || e.facts.Origin == nil {
+	if e.facts == nil || e.facts.Origins == nil {
 		return e.cannot("what this session has seen is not known")
 	}
 	place := "uri"
 	if rest, ok := strings.CutPrefix(string(e.place), rootNames[argsRoot]); ok {
 		place = strings.TrimPrefix(rest, ".")
 	}
-	got, known := e.facts.Origin(place, v)
-	switch {
-	case !known:
+	all, known := e.facts.Origins(place, v)
+	if !known || len(all) == 0 {
 		return e.cannot("where it is known from cannot be said")
-	case got == flow.Malformed:
-		return e.cannot("it is no destination that can be read")
 	}
-	return outcome(o.origins.has(got))
+	switch weakest := slices.Min(all); {
+	case weakest == flow.Malformed:
+		return e.cannot("it is no destination that can be read")
+	case o.origins.has(weakest):
+		return Pass
+	case slices.ContainsFunc(all, o.origins.has): // a deny rule is not escaped by what stands beside
+		return e.cannot("it has several destinations, and the weakest of their origins is not listed")
+	}
+	return Fail
 }

@@ -77,19 +77,19 @@ var table = []struct{ operator, outcomes string }{
 }
 
 // tableFacts knows the origin of text and lists.
-var tableFacts = &Facts{Origin: func(_ string, v doc.Value) (flow.Origin, bool) {
+var tableFacts = &Facts{Origins: func(_ string, v doc.Value) ([]flow.Origin, bool) {
 	switch v.Kind() {
 	case doc.Object:
-		return flow.Malformed, true
+		return []flow.Origin{flow.Malformed}, true
 	case doc.Number:
-		return flow.Trusted, false
+		return []flow.Origin{flow.Trusted}, false
 	case doc.List:
 		_, v = v.Child(0)
 	}
 	if v.String() == "light" {
-		return flow.Typed, true
+		return []flow.Origin{flow.Typed}, true
 	}
-	return flow.Untrusted, true
+	return []flow.Origin{flow.Untrusted}, true
 }}
 
 // ruled compiles one rule for each effect. Behind an ask or deny rule everything is
@@ -369,15 +369,17 @@ func TestHostAndDomain(t *testing.T) {
 
 func TestOrigin(t *testing.T) {
 	rules := ruled(t, `args.to: {origin: [trusted, approved, typed, vouched]}`)
+	unknown := ruled(t, `args.to: {origin: unknown}`)
 	wild := ruled(t, `"args.l[*].to": {origin: typed}`)
 	whole := ruled(t, `args: {origin: typed}`)
 	var asked string
-	facts := func(o flow.Origin, known bool) *Facts {
-		return &Facts{Origin: func(place string, v doc.Value) (flow.Origin, bool) {
+	of := func(known bool, o ...flow.Origin) *Facts {
+		return &Facts{Origins: func(place string, v doc.Value) ([]flow.Origin, bool) {
 			asked += place + "=" + string(v.AppendJSON(nil)) + " "
 			return o, known
 		}}
 	}
+	facts := func(o flow.Origin, known bool) *Facts { return of(known, o) }
 	target := Target{Name: "x", Args: parseArgs(t, `{"to":["a@x.example"],"l":[{"to":"b"},{"to":"c"}]}`)}
 	for o := flow.Malformed; o <= flow.Trusted; o++ {
 		want := Pass
@@ -397,6 +399,23 @@ func TestOrigin(t *testing.T) {
 		}
 		if r := rules[Deny].Evaluate(target, f); r.Effect != Deny {
 			t.Error("a deny rule is escaped by an origin that is not known")
+		}
+	}
+	// A deny rule is not escaped by a destination beside the one that it refuses.
+	for _, tt := range []struct {
+		origins []flow.Origin
+		want    Outcome
+	}{
+		{[]flow.Origin{flow.Unknown}, Pass},
+		{[]flow.Origin{flow.Unknown, flow.Trusted}, Pass},
+		{[]flow.Origin{flow.Unknown, flow.Untrusted}, Cannot},
+		{[]flow.Origin{flow.Untrusted, flow.Unknown}, Cannot},
+		{[]flow.Origin{flow.Unknown, flow.Malformed}, Cannot},
+		{[]flow.Origin{flow.Untrusted, flow.Trusted}, Fail},
+		{nil, Cannot},
+	} {
+		if got := unknown[Deny].Trace(target, of(true, tt.origins...))[0].Constraints[0]; got.Outcome != tt.want {
+			t.Errorf("%v: %v (%s), want %v", tt.origins, got.Outcome, got.Detail, tt.want)
 		}
 	}
 	asked = ""

@@ -57,18 +57,18 @@ var (
 )
 
 // someFacts are facts that depend on the value alone.
-var someFacts = &Facts{Origin: func(_ string, v doc.Value) (flow.Origin, bool) {
+var someFacts = &Facts{Origins: func(_ string, v doc.Value) ([]flow.Origin, bool) {
 	switch v.String() {
 	case "a":
-		return flow.Typed, true
+		return []flow.Origin{flow.Typed}, true
 	case "b":
-		return flow.Trusted, true
+		return []flow.Origin{flow.Trusted}, true
 	case "ab":
-		return flow.Malformed, true
+		return []flow.Origin{flow.Malformed}, true
 	case "abc":
-		return flow.Unknown, false
+		return []flow.Origin{flow.Unknown}, false
 	}
-	return flow.Untrusted, true
+	return []flow.Origin{flow.Untrusted}, true
 }}
 
 // constraints draws a when that loads.

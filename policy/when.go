@@ -168,8 +168,8 @@ type Facts struct {
 	Style confine.Style
 	// Resolve resolves links, for within. nil: paths are compared as they are written.
 	Resolve confine.Resolver
-	// Origin returns the weakest origin of the destinations in v, which stands at place in
-	// the arguments (to[0]; "" for all of them; uri for a resource). ok is false when it
-	// is not known. nil: none is.
-	Origin func(place string, v doc.Value) (o flow.Origin, ok bool)
+	// Origins returns the origin of each destination in v, which stands at place in the
+	// arguments (to[0]; "" for all of them; uri for a resource). ok is false when they are
+	// not known. nil: none are.
+	Origins func(place string, v doc.Value) (o []flow.Origin, ok bool)
 }
