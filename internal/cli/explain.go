@@ -178,7 +178,7 @@ func explainNotes(file string, cfg *config.Config, f explainFlags, q explain.Que
 	if why := unknownUpstream(cfg, q.Call.Upstream); why != "" {
 		notes = append(notes, why)
 	}
-	if cfg.Mode == config.DryRun {
+	if dryByFile(cfg, q.Policy) {
 		notes = append(notes, "mode: dry-run: nothing is enforced")
 	}
 	if q.Policy.Mode() == policy.DryRun {
