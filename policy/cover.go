@@ -9,6 +9,10 @@ import (
 // Covers reports that r matches every call that other matches, whatever the facts are: a
 // rule behind r that r covers never decides. It is false when that is not certain.
 func (r *Rule) Covers(other *Rule) bool {
+	// Constraints tell most rules for one tool apart, and are cheaper than patterns.
+	if !r.constraintsCover(other) {
+		return false
+	}
 	for s := range subjects {
 		if !coverNames(r.globs[s], other.globs[s]) {
 			return false
@@ -18,7 +22,7 @@ func (r *Rule) Covers(other *Rule) bool {
 	if upstreams == nil {
 		upstreams = everyUpstream
 	}
-	return (r.upstreams == nil || coverNames(r.upstreams, upstreams)) && r.constraintsCover(other)
+	return r.upstreams == nil || coverNames(r.upstreams, upstreams)
 }
 
 var everyUpstream = []Glob{everyName}

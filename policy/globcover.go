@@ -1,6 +1,9 @@
 package policy
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Literal reports a glob without wildcards: it stands for one name.
 func (g Glob) Literal() bool { return g.literal || len(g.parts) == 0 }
@@ -19,7 +22,18 @@ func (g Glob) Covers(other Glob) bool {
 	if a, b := g.start(), other.start(); len(b) < len(a) || b[:len(a)] != a {
 		return false
 	}
+	if a, b := g.end(), other.end(); !strings.HasSuffix(b, a) {
+		return false
+	}
 	return coversTokens(g.tokens(), other.tokens())
+}
+
+// end is what every name that a glob covers ends with.
+func (g Glob) end() string {
+	if p := g.parts[len(g.parts)-1]; p.kind == literalPart {
+		return p.text
+	}
+	return ""
 }
 
 // maxCover bounds the work of one comparison.

@@ -17,6 +17,9 @@ var large = map[string]func(i int) string{
 	"one tool": func(i int) string {
 		return fmt.Sprintf(`{effect: ask, tools: [call], when: {args.a: {in: [x%d, y, z]}, args.b: {matches: "a+%d"}, args.n: {lte: %d}}}`, i, i, 10000-i)
 	},
+	"every name": func(i int) string {
+		return fmt.Sprintf(`{effect: deny, tools: [call, "a*b*c*%d*", "*"], when: {args.a: {in: [x%d, y%d, z%d]}, args.n: {gt: %d, lt: %d}}}`, i, i, i, i, i, i+5)
+	},
 	"wildcards": func(i int) string {
 		return fmt.Sprintf(`{effect: deny, tools: ["*_a%d_*_b*", "*c%d"], when: {args.a: {not_in: [x%d, y]}, args.n: {gt: %d}}}`, i, i, i, i)
 	},
