@@ -225,7 +225,7 @@ func listTools(s *sallyport.Session, f explainFlags, q *explain.Question) error 
 	tools := []contract.Tool{bareTool(c.Upstream, c.Name)}
 	if f.tools != "" {
 		var err error
-		if tools, err = readTools(f.tools, c.Upstream); err != nil {
+		if tools, err = readToolFile(f.tools, c.Upstream); err != nil {
 			return err
 		}
 	} else if c.Subject != policy.Tool {
@@ -247,6 +247,17 @@ func listTools(s *sallyport.Session, f explainFlags, q *explain.Question) error 
 		q.Unlisted = true
 	}
 	return nil
+}
+
+// readToolFile reads a list of tools, and says so when there is nothing to read.
+func readToolFile(file, upstream string) ([]contract.Tool, error) {
+	tools, err := readTools(file, upstream)
+	if err != nil {
+		if i, statErr := os.Stat(file); statErr == nil && i.Mode().IsRegular() && i.Size() == 0 {
+			return nil, fmt.Errorf("%s: the file is empty", quote.Text(file, 1000))
+		}
+	}
+	return tools, err
 }
 
 // bareTool is a tool of which only the name is known.

@@ -42,8 +42,10 @@ the clock is a false one.
 A file of tests:
 
   upstream: mail                     # meant where none is named; default: the only one
+                                     # of the configuration, or of tools
   tools:                             # optional: what upstreams list, for every test
-    mail: [read_ticket, send_email]  # names, definitions, or the name of a file with
+    mail: [read_ticket, send_email, delete_ticket]
+                                     # names, definitions, or the name of a file with
                                      # the server's tools/list, beside this file
   tests:
     - name: a ticket does not choose who gets mail
@@ -58,6 +60,8 @@ A file of tests:
           rule: mail                 # "default" where none matched
           reason: read_ticket        # a part of it
         - wait: 30s                  # for rate limits
+        - listed: [read_ticket]      # what a client sees in its list, and what
+          hidden: [delete_ticket]    # hide_denied_tools keeps from it
         - call: {tool: send_email, args: {to: new@example.com}}
           expect: ask
           answer: yes                # a human's; then is what becomes of the call
@@ -69,14 +73,17 @@ A step is one of:
   tools: [NAME or definition…]       with upstream: the upstream lists these now; or FILE
   observe: {tool, upstream, text | json | result}
   prompt: TEXT
-  wait: DURATION
+  wait: DURATION                     as in 30s, 1h30m, 2d or 1d12h; at most 366d
   call: {tool | resource | prompt, upstream, args}
                                      with expect: allow, deny or ask
+  listed: [NAME…], hidden: [NAME…]   one or both, with upstream
 
 Each test is a session of its own. A call that is allowed is started, so budgets and rate
-limits run. An upstream of which a test says no tools lists those that it calls, without
-schemas. Symbolic links are not looked at. mode: dry-run of the gateway does not count
-here; that of a policy does.
+limits run. An upstream of which a test says no tools lists those that it names, without
+schemas. Of an upstream that lists tools, a call of another one does not load unless it
+expects check: pin: such a call is refused whatever the policy says, so a misspelt name
+would make a test that cannot fail. Symbolic links are not looked at. mode: dry-run of
+the gateway does not count here; that of a policy does.
 
 --coverage lists how often each rule decided; which never did has no test.
 
@@ -187,6 +194,7 @@ func loadSuites(cfg *config.Config, configFile string, files []string) ([]*polic
 		Policy:   func(name, caller string) (*policy.Policy, error) { return policyFor(cfg, name, caller) },
 		Caller:   localCaller,
 		Upstream: upstream,
+		Unnamed:  len(cfg.Upstreams) == 0,
 		Unknown:  func(name string) string { return unknownUpstream(cfg, name) },
 		Lookup:   os.LookupEnv,
 	}
@@ -197,7 +205,7 @@ func loadSuites(cfg *config.Config, configFile string, files []string) ([]*polic
 			if !filepath.IsAbs(name) {
 				name = filepath.Join(filepath.Dir(file), name)
 			}
-			return readTools(name, upstream)
+			return readToolFile(name, upstream)
 		}
 		data, err := config.ReadFile(file)
 		if err != nil {

@@ -63,7 +63,7 @@ func (c *Coverage) WriteText(w io.Writer) error {
 			}
 			fmt.Fprintf(&b, "%8d  %s%s\n", n, show(r.Name), note)
 		}
-		fmt.Fprintf(&b, "%8d  (no rule)\n", c.decided[decider{p.Name(), ""}])
+		fmt.Fprintf(&b, "%8d  %s\n", c.decided[decider{p.Name(), ""}], defaultRule)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

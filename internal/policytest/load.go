@@ -2,6 +2,7 @@ package policytest
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +20,9 @@ type Options struct {
 	Caller string // of a test that names none
 	// Upstream is the one that is meant where none is named; "" if one has to be named.
 	Upstream string
+	// Unnamed says that Upstream only stands for a server without a name, as where none is
+	// configured: a file whose tools name one server means that one.
+	Unnamed bool
 	// Unknown says why there is no upstream of a name, "" if there is. nil: all are.
 	Unknown func(upstream string) string
 	// Tools reads a server's tools/list from the file that a test names, as written there.
@@ -51,6 +55,7 @@ type loader struct {
 	rules map[*policy.Policy][]string
 
 	upstream string // that is meant where a step names none
+	several  string // why none is meant; "" for the usual reason
 	policy   *policy.Policy
 }
 
@@ -68,8 +73,11 @@ func (l *loader) file(root *strictyaml.Node, s *Suite) {
 		entries, _ := n.Entries(l.p)
 		for _, e := range entries {
 			l.checkUpstream(e.Key, e.Name)
-			lists = append(lists, list{e.Name, l.tools(e.Value, e.Name)})
+			lists = append(lists, l.list(e.Value, e.Name))
 		}
+	}
+	if fields["upstream"] == nil && l.opt.Unnamed {
+		fileUpstream = l.meant(lists)
 	}
 	n := fields["tests"]
 	if n == nil {
@@ -84,6 +92,7 @@ func (l *loader) file(root *strictyaml.Node, s *Suite) {
 		l.upstream = fileUpstream
 		if t := l.test(item); t != nil {
 			t.lists = lists
+			l.checkNames(t)
 			s.Tests = append(s.Tests, t)
 		}
 	}
@@ -109,16 +118,16 @@ func (l *loader) test(n *strictyaml.Node) *Test {
 		return t
 	}
 	items, ok := steps.List(l.p)
-	calls := 0
+	expects := 0
 	for _, item := range items {
 		st, good := l.step(item)
-		if st.call != nil || !good {
-			calls++
+		if st.call != nil || st.shown != nil || !good {
+			expects++
 		}
 		t.steps = append(t.steps, st)
 	}
-	if ok && calls == 0 {
-		l.p.Add(steps, "no step is a call, so the test tests nothing")
+	if ok && expects == 0 {
+		l.p.Add(steps, "no step is a call, listed or hidden, so the test tests nothing")
 	}
 	return t
 }
@@ -191,24 +200,31 @@ func (l *loader) upstreamOf(at, n *strictyaml.Node) string {
 	if n != nil {
 		return l.upstreamName(n)
 	}
-	if l.upstream == "" {
+	switch {
+	case l.upstream != "":
+	case l.several != "":
+		l.p.Add(at, "%s", l.several)
+	default:
 		l.p.Add(at, "there are several upstreams: say which one with upstream, here or for the test or the file")
 	}
 	return l.upstream
 }
 
 const (
-	oneOfSteps = "a step is one of tools, observe, prompt, wait and call"
+	oneOfSteps = "a step is one of tools, observe, prompt, wait, call, listed and hidden"
 	maxDays    = 366 // of one wait
+	day        = 24 * time.Hour
 )
 
 var (
-	stepKeys = []string{"tools", "observe", "prompt", "wait", "call", "upstream", "expect", "rule", "check", "reason", "answer", "then", "result"}
-	kindKeys = stepKeys[:5]
+	stepKeys = []string{"tools", "observe", "prompt", "wait", "call", "listed", "hidden", "upstream", "expect", "rule", "check", "reason", "answer", "then", "result"}
+	kindKeys = stepKeys[:7]
 	// besides are the keys that a kind of step may have beside its own.
 	besides = map[string][]string{
-		"tools": {"upstream"},
-		"call":  {"expect", "rule", "check", "reason", "answer", "then", "result"},
+		"tools":  {"upstream"},
+		"listed": {"hidden", "upstream"},
+		"hidden": {"upstream"},
+		"call":   {"expect", "rule", "check", "reason", "answer", "then", "result"},
 	}
 )
 
@@ -222,7 +238,7 @@ func (l *loader) step(n *strictyaml.Node) (st step, ok bool) {
 	kind := ""
 	for _, k := range kindKeys {
 		switch {
-		case fields[k] == nil:
+		case fields[k] == nil || kind != "" && slices.Contains(besides[kind], k):
 		case kind != "":
 			l.p.Add(n, "%s, and this one is both %s and %s; write two steps", oneOfSteps, kind, k)
 			return st, false
@@ -243,7 +259,8 @@ func (l *loader) step(n *strictyaml.Node) (st step, ok bool) {
 	switch kind {
 	case "tools":
 		up := l.upstreamOf(n, fields["upstream"])
-		st.list = &list{up, l.tools(value, up)}
+		told := l.list(value, up)
+		st.list = &told
 	case "observe":
 		st.output = l.observe(value)
 	case "prompt":
@@ -253,6 +270,8 @@ func (l *loader) step(n *strictyaml.Node) (st step, ok bool) {
 		st.wait = l.wait(value)
 	case "call":
 		st.call = l.call(n, value, fields)
+	case "listed", "hidden":
+		st.shown = l.shown(n, fields)
 	}
 	return st, true
 }
@@ -262,50 +281,38 @@ func (l *loader) wait(n *strictyaml.Node) time.Duration {
 	if !ok {
 		return 0
 	}
-	d, err := time.ParseDuration(s)
-	if err != nil || d <= 0 || d > maxDays*24*time.Hour {
-		l.p.Add(n, "write a time such as 30s, 5m or 1h30m, at most %d days", maxDays)
+	d, ok := parseWait(s)
+	if !ok || d <= 0 || d > maxDays*day {
+		l.p.Add(n, "write a time such as 30s, 5m, 1h30m or 2d, at most %d days", maxDays)
 		return 0
 	}
 	return d
 }
 
-// tools reads what an upstream lists: names, or definitions as in tools/list, or the name
-// of a file with that list.
-func (l *loader) tools(n *strictyaml.Node, upstream string) []contract.Tool {
-	if n.IsText() && l.opt.Tools != nil {
-		all, err := l.opt.Tools(n.Text(), upstream)
-		if err != nil {
-			l.p.Add(n, "%v", err)
-		}
-		return all
+// parseWait reads a duration as Go writes it, with whole days before it or alone: 2d,
+// 1d12h. So everything that the configuration takes is taken here.
+func parseWait(s string) (time.Duration, bool) {
+	days, rest, found := strings.Cut(s, "d")
+	if !found {
+		d, err := time.ParseDuration(s)
+		return d, err == nil
 	}
-	items, _ := n.List(l.p)
-	all := make([]contract.Tool, 0, len(items))
-	for _, item := range items {
-		var definition any
-		var ok bool
-		if item.IsMapping() {
-			definition, ok = item.Value(l.p)
-		} else if s, isText := item.Str(l.p); isText {
-			definition, ok = map[string]any{"name": s}, true
-		}
-		if !ok {
-			continue
-		}
-		v, err := doc.FromGo(definition)
-		if err != nil {
-			l.p.Add(item, "this is no definition of a tool: %v", err)
-			continue
-		}
-		name := v.Get("name")
-		if name.Kind() != doc.String || name.String() == "" {
-			l.p.Add(item, "the tool has no name")
-			continue
-		}
-		all = append(all, contract.Tool{Upstream: upstream, Name: name.String(), Definition: v})
+	n, err := strconv.ParseUint(days, 10, 16)
+	if err != nil || n > maxDays {
+		return 0, false
 	}
-	return all
+	d := time.Duration(n) * day
+	if rest == "" {
+		return d, true
+	}
+	if strings.Trim(rest[:1], "0123456789") != "" {
+		return 0, false // a sign
+	}
+	more, err := time.ParseDuration(rest)
+	if err != nil || more > maxDays*day {
+		return 0, false
+	}
+	return d + more, true
 }
 
 // value reads any JSON value; null after a problem.

@@ -82,7 +82,7 @@ func (l *loader) call(at, n *strictyaml.Node, beside map[string]*strictyaml.Node
 	subjects := []string{"tool", "resource", "prompt"}
 	fields, ok := n.Fields(l.p, append([]string{"upstream", "args"}, subjects...), nil)
 	if ok {
-		l.subject(n, fields, subjects, &c.call)
+		c.named = l.subject(n, fields, subjects, &c.call)
 		c.call.Upstream = l.upstreamOf(n, fields["upstream"])
 		if a := fields["args"]; a != nil {
 			if a.IsMapping() {
@@ -109,7 +109,7 @@ func (l *loader) call(at, n *strictyaml.Node, beside map[string]*strictyaml.Node
 	return c
 }
 
-func (l *loader) subject(n *strictyaml.Node, fields map[string]*strictyaml.Node, subjects []string, c *sallyport.Call) {
+func (l *loader) subject(n *strictyaml.Node, fields map[string]*strictyaml.Node, subjects []string, c *sallyport.Call) (at *strictyaml.Node) {
 	given := 0
 	for i, key := range subjects {
 		f := fields[key]
@@ -121,11 +121,14 @@ func (l *loader) subject(n *strictyaml.Node, fields map[string]*strictyaml.Node,
 		if ok && name == "" {
 			l.p.Add(f, "the %s must not be empty", key)
 		}
+		at = f
 		c.Subject, c.Name = []policy.Subject{policy.Tool, policy.Resource, policy.Prompt}[i], name
 	}
 	if given != 1 {
 		l.p.Add(n, "a call has exactly one of tool, resource and prompt")
+		return nil
 	}
+	return at
 }
 
 func (l *loader) result(n *strictyaml.Node) doc.Value {
@@ -230,7 +233,10 @@ func (l *loader) check(n *strictyaml.Node) sallyport.Check {
 
 // checkRule finds a rule that the test's policy does not have.
 func (l *loader) checkRule(n *strictyaml.Node, name string) {
-	if l.policy == nil || name == "" || name == defaultRule {
+	if name == "" {
+		l.p.Add(n, "write a rule's name, or %s where none matches", defaultRule)
+	}
+	if l.policy == nil || name == "" {
 		return
 	}
 	names, ok := l.rules[l.policy]
@@ -241,7 +247,10 @@ func (l *loader) checkRule(n *strictyaml.Node, name string) {
 		names = append(names, defaultRule)
 		l.rules[l.policy] = names
 	}
-	if !slices.Contains(names, name) {
+	switch i := slices.Index(names, name); {
+	case name == defaultRule && i < len(names)-1:
+		l.p.Add(n, "the policy %s has a rule that is named %s, so this could mean two things; rename the rule", strictyaml.Quote(l.policy.Name()), defaultRule)
+	case i < 0:
 		l.p.Add(n, "the policy %s has no rule %s%s", strictyaml.Quote(l.policy.Name()), strictyaml.Quote(name), strictyaml.Hint(name, names))
 	}
 }

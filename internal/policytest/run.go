@@ -56,13 +56,14 @@ func (s *Suite) Run(ctx context.Context, engine NewEngine, cov *Coverage) ([]Out
 type runner struct {
 	test    *Test
 	session *sallyport.Session
+	lists   map[string][]contract.Tool // as each upstream told last
 	now     time.Time
 	out     Outcome
 	cov     *Coverage
 }
 
 func (t *Test) run(ctx context.Context, file string, engine NewEngine, cov *Coverage) (Outcome, error) {
-	r := &runner{test: t, now: start, cov: cov}
+	r := &runner{test: t, lists: make(map[string][]contract.Tool), now: start, cov: cov}
 	r.out = Outcome{Name: show(t.Name), File: show(file), Line: t.Line}
 	clock := func() time.Time { return r.now }
 	e, err := engine(t.Policy, sallyport.Options{Now: clock, Store: sallyport.NewMemoryStore(clock)})
@@ -76,6 +77,7 @@ func (t *Test) run(ctx context.Context, file string, engine NewEngine, cov *Cove
 		r.pin(0, l)
 	}
 	for _, l := range t.assumed() {
+		r.lists[l.upstream] = l.tools
 		r.session.Pin(l.upstream, l.tools) // what is missing in such a list means nothing
 	}
 	for _, st := range t.steps {
@@ -87,9 +89,8 @@ func (t *Test) run(ctx context.Context, file string, engine NewEngine, cov *Cove
 	return r.out, nil
 }
 
-// assumed are the lists of upstreams of which the test says none: the tools that it
-// calls are there, without a schema.
-func (t *Test) assumed() []list {
+// told are the upstreams of which the test says what they list.
+func (t *Test) told() map[string]bool {
 	told := make(map[string]bool)
 	for _, l := range t.lists {
 		told[l.upstream] = true
@@ -99,33 +100,62 @@ func (t *Test) assumed() []list {
 			told[st.list.upstream] = true
 		}
 	}
+	return told
+}
+
+// uses are the tools that a step calls or expects in a list, and their upstream.
+func (st step) uses() (upstream string, tools []string) {
+	switch {
+	case st.call != nil && st.call.call.Subject == policy.Tool:
+		return st.call.call.Upstream, []string{st.call.call.Name}
+	case st.shown != nil:
+		for _, n := range st.shown.names {
+			tools = append(tools, n.tool)
+		}
+		return st.shown.upstream, tools
+	}
+	return "", nil
+}
+
+// assumed are the lists of upstreams of which the test says none: the tools that it
+// names are there, without a schema.
+func (t *Test) assumed() []list {
+	told := t.told()
 	var all []list
 	at := make(map[string]int)
 	named := make(map[[2]string]bool)
 	for _, st := range t.steps {
-		if st.call == nil || st.call.call.Subject != policy.Tool || told[st.call.call.Upstream] {
+		upstream, tools := st.uses()
+		if told[upstream] {
 			continue
 		}
-		c := st.call.call
-		i, ok := at[c.Upstream]
-		if !ok {
-			i = len(all)
-			at[c.Upstream] = i
-			all = append(all, list{upstream: c.Upstream})
-		}
-		if key := [2]string{c.Upstream, c.Name}; !named[key] {
-			named[key] = true
-			definition, err := doc.FromGo(map[string]any{"name": c.Name})
-			if err != nil {
-				panic(err) // the name was read from UTF-8
+		for _, name := range tools {
+			i, ok := at[upstream]
+			if !ok {
+				i = len(all)
+				at[upstream] = i
+				all = append(all, list{upstream: upstream})
 			}
-			all[i].tools = append(all[i].tools, contract.Tool{Upstream: c.Upstream, Name: c.Name, Definition: definition})
+			if key := [2]string{upstream, name}; !named[key] {
+				named[key] = true
+				all[i].tools = append(all[i].tools, bare(upstream, name))
+			}
 		}
 	}
 	return all
 }
 
+// bare is a tool of which only the name is known.
+func bare(upstream, name string) contract.Tool {
+	definition, err := doc.FromGo(map[string]any{"name": name})
+	if err != nil {
+		panic(err) // the name was read from UTF-8
+	}
+	return contract.Tool{Upstream: upstream, Name: name, Definition: definition}
+}
+
 func (r *runner) pin(line int, l list) {
+	r.lists[l.upstream] = l.tools
 	for _, notice := range r.session.Pin(l.upstream, l.tools) {
 		r.log(line, "%s", quote.Text(notice.Text, 1000))
 	}
@@ -145,10 +175,47 @@ func (r *runner) step(ctx context.Context, st step) {
 		r.session.Prompt(*st.prompt)
 	case st.call != nil:
 		r.call(ctx, line, st.call)
+	case st.shown != nil:
+		r.shown(st.shown)
 	default:
 		r.log(line, "%s pass", st.wait)
 		r.now = r.now.Add(st.wait)
 	}
+}
+
+// shown compares what a client sees of a list with what it has to see.
+func (r *runner) shown(s *shownStep) {
+	for _, n := range s.names {
+		state, why := r.state(s.upstream, n.tool)
+		want := "listed"
+		if n.hidden {
+			want = "hidden"
+		}
+		text := "tool " + quote.Value(n.tool, maxShown) + ": " + state
+		r.log(n.at.Line(), "%s", text)
+		if state != want {
+			r.fail(n.at.Line(), text+", want "+want, []string{why})
+		}
+	}
+}
+
+// state is listed, hidden by the policy, or refused by a pin: such a tool is no proof
+// that the policy hides anything.
+func (r *runner) state(upstream, tool string) (state, why string) {
+	if r.session.Hidden(policy.Tool, upstream, tool) {
+		return "hidden", "the policy denies it whatever its arguments, and hides what it denies"
+	}
+	found := false
+	for _, t := range r.lists[upstream] {
+		found = found || t.Name == tool && r.session.Listing(upstream, []contract.Tool{t})
+	}
+	switch {
+	case !found:
+		return "refused", "it is not in the list of tools, or is refused there"
+	case !r.session.Hides(policy.Tool):
+		return "listed", "the policy hides no tools: it has no hide_denied_tools, or it runs dry"
+	}
+	return "listed", "the policy does not deny it whatever its arguments"
 }
 
 // call decides a call as the gateway does, and runs it as far as the engine goes.

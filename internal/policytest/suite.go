@@ -33,6 +33,7 @@ type step struct {
 	output *sallyport.Output
 	prompt *string
 	call   *callStep
+	shown  *shownStep
 	wait   time.Duration
 }
 
@@ -40,9 +41,23 @@ type step struct {
 type list struct {
 	upstream string
 	tools    []contract.Tool
+	partly   bool // a part could not be read; then there is no suite
+}
+
+// shownStep says which tools a client sees in a list, and which it does not.
+type shownStep struct {
+	upstream string
+	names    []shownName
+}
+
+type shownName struct {
+	at     *strictyaml.Node
+	tool   string
+	hidden bool // it must not be seen
 }
 
 type callStep struct {
+	named  *strictyaml.Node // where the tool's name stands; nil after a problem
 	call   sallyport.Call
 	want   expectation
 	answer *bool // nil: nobody answers

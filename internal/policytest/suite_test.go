@@ -76,7 +76,7 @@ func TestExpectations(t *testing.T) {
 		{"rule", "", `{tool: read_a}`, `expect: allow, rule: read`, `expect: allow, rule: mail`},
 		{"default", "", `{tool: other}`, `expect: deny, rule: default`, `expect: deny, rule: read`},
 		{"check", "", `{tool: other}`, `expect: deny, check: policy`, `expect: deny, check: flow`},
-		{"reason", "", `{tool: other}`, `expect: deny, reason: no rule covers`, `expect: deny, reason: No rule covers`},
+		{"reason", "", `{tool: other}`, `expect: deny, reason: no rule matches`, `expect: deny, reason: No rule matches`},
 		{"ask", "", `{tool: pay}`, `expect: ask`, `expect: allow`},
 		{"yes", "", `{tool: pay}`, `expect: ask, answer: yes`, `expect: ask, answer: yes, then: deny`},
 		{"no", "", `{tool: pay}`, `expect: ask, answer: no`, `expect: ask, answer: no, then: allow`},
@@ -92,9 +92,10 @@ func TestExpectations(t *testing.T) {
 		{"wait", "{call: {tool: read_x}, expect: allow}\n{wait: 1s}", `{tool: read_x}`, `expect: allow`, `expect: deny`},
 		{"wait too short", "{call: {tool: read_x}, expect: allow}\n{wait: 900ms}", `{tool: read_x}`, `expect: deny, check: rate`, `expect: allow`},
 		{"listed", `{tools: [read_a]}`, `{tool: read_a}`, `expect: allow`, `expect: deny`},
-		{"not listed", `{tools: [read_b]}`, `{tool: read_a}`, `expect: deny, check: pin`, `expect: deny, check: policy`},
+		{"not listed", `{tools: [read_b]}`, `{tool: read_a}`, `expect: deny, check: pin`, `expect: ask, check: pin`},
 		{"listed elsewhere", `{tools: [read_b], upstream: web}`, `{tool: read_a}`, `expect: allow`, `expect: deny`},
 		{"schema", `{tools: [{name: read_a, inputSchema: {type: object, properties: {u: {type: string, format: uri}}}}]}`, `{tool: read_a, args: {u: "https://x.example"}}`, `expect: ask`, `expect: allow`},
+		{"a day", "{call: {tool: read_x}, expect: allow}\n{wait: 1d}", `{tool: read_x}`, `expect: allow`, `expect: deny`},
 		{"caller", "", `{tool: mine}`, `expect: deny`, `expect: allow`},
 	} {
 		for _, expect := range []string{tt.expect, tt.opposite} {
@@ -141,7 +142,7 @@ tests:
 		t.Fatal(err)
 	}
 	want := "coverage: policy desk: 3 of 5 rules decided a call\n" +
-		"       3  read\n       1  mail\n       0  pay  never decided\n       0  manuals  never decided\n       1  who\n       0  (no rule)\n"
+		"       3  read\n       1  mail\n       0  pay  never decided\n       0  manuals  never decided\n       1  who\n       0  default\n"
 	if out.String() != want {
 		t.Errorf("coverage:\n%s\nwant:\n%s", out.String(), want)
 	}
@@ -209,6 +210,7 @@ func FuzzLoad(f *testing.F) {
 		"upstream: a\ntools: {a: [x, {name: y, inputSchema: {type: object}}], b: list.json}\ntests:\n- name: t\n  steps:\n  - tools: [x, x, \"\\u202e\"]\n  - observe: {tool: x, result: {content: [{type: text, text: a@b.example}]}}\n  - prompt: a@b.example\n  - wait: 1h\n  - call: {resource: \"http://x.example/\"}\n    expect: deny\n",
 		"tests: &a [{name: t, steps: [{call: {prompt: p}, expect: deny}]}]\ntools: {x: *a}",
 		"tests: [{name: t, steps: [{wait: 99999999h}, {wait: -1s}, {wait: 1e9}, {call: {tool: a, prompt: b}}]}]",
+		"tools: {a: [x], b: [y]}\ntests: [{name: t, steps: [{listed: [x], upstream: a}, {listed: [y], hidden: [y], upstream: b}, {hidden: [z]}, {wait: 1d12h}]}]",
 		"tests: {}", "[]", "tests: [[]]", "tests: [{steps: [{observe: {tool: a, text: x, json: 1}}]}]", "a: &a [*a]", "", "\x00",
 	} {
 		f.Add([]byte(seed))
