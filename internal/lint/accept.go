@@ -18,13 +18,16 @@ type acceptance struct {
 	target    int // the line whose findings it accepts
 	codes     []string
 	reason    string
+	spelling  bool // it is not spelled as it has to be, so it accepts nothing
 }
 
 const acceptWord = "sallyport:accept"
 
 var (
 	acceptComment = regexp.MustCompile(`(?:^|[ \t])#[ \t]*sallyport:accept(?:[ \t:]|$)`)
-	acceptCode    = regexp.MustCompile(`^SP[0-9]{3}$`)
+	// misspelled is one that a person takes for an accept comment, and that is none.
+	misspelled = regexp.MustCompile(`(?i)(?:^|[ \t])#[ \t]*sallyport[ \t]*:[ \t]*accept(?:[ \t:]|$)`)
+	acceptCode = regexp.MustCompile(`^SP[0-9]{3}$`)
 )
 
 // accept moves what the files accept in place from the findings to the accepted.
@@ -34,7 +37,7 @@ func (k *check) accept(found []Finding) Report {
 	for _, src := range k.config.Sources {
 		for _, a := range acceptances(src) {
 			if why := a.unusable(); why != "" {
-				wrong = append(wrong, a.finding("SP901", "write: # "+acceptWord+" SP101 because …", why))
+				wrong = append(wrong, a.finding("SP901", a.spelled(), why))
 				continue
 			}
 			for _, code := range a.codes {
@@ -68,6 +71,8 @@ func (k *check) mayBeHidden(code string) bool {
 // unusable says why a comment accepts nothing, "" if it may.
 func (a acceptance) unusable() string {
 	switch {
+	case a.spelling:
+		return "this comment is not spelled as an accept comment, so it accepts nothing"
 	case len(a.codes) == 0:
 		return "this comment names no code, so it accepts nothing"
 	case a.reason == "":
@@ -84,6 +89,15 @@ func (a acceptance) unusable() string {
 	return ""
 }
 
+// spelled is how such a comment is written.
+func (a acceptance) spelled() string {
+	codes := "SP101"
+	if a.spelling && len(a.codes) > 0 {
+		codes = strings.Join(a.codes, ",")
+	}
+	return quote.Text("write: # "+acceptWord+" "+codes+" because …", maxText)
+}
+
 func (a acceptance) finding(code, hint, text string) Finding {
 	return Finding{Code: code, Severity: usual(code), File: a.file, Line: a.line, Col: a.col, Text: quote.Text(text, maxText), Hint: hint}
 }
@@ -91,27 +105,29 @@ func (a acceptance) finding(code, hint, text string) Finding {
 // acceptances finds the comments of a file. One beside a value is for its own line; one
 // that has its line to itself is for the next line that holds more than a comment.
 func acceptances(src config.Source) []acceptance {
-	if !bytes.Contains(src.Data, []byte(acceptWord)) {
+	if !bytes.Contains(src.Data, []byte(acceptWord)) && !misspelled.Match(src.Data) {
 		return nil
 	}
 	data := bytes.TrimPrefix(src.Data, []byte("\xef\xbb\xbf"))
 	lines := strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
 	var l []acceptance
 	for i, line := range lines {
-		loc := acceptComment.FindStringIndex(line)
+		loc, spelling := acceptComment.FindStringIndex(line), false
 		if loc == nil {
-			continue
+			if loc = misspelled.FindStringIndex(line); loc == nil {
+				continue
+			}
+			spelling = true
 		}
 		at := loc[0] + strings.IndexByte(line[loc[0]:], '#')
-		a := acceptance{file: src.File, line: i + 1, col: utf8.RuneCountInString(line[:at]) + 1, target: i + 1}
+		a := acceptance{file: src.File, line: i + 1, col: utf8.RuneCountInString(line[:at]) + 1, target: i + 1, spelling: spelling}
 		if strings.TrimSpace(line[:at]) == "" {
 			for a.target < len(lines) && isComment(lines[a.target]) {
 				a.target++
 			}
 			a.target++
 		}
-		_, rest, _ := strings.Cut(line[at:], acceptWord)
-		a.codes, a.reason = codesAndReason(rest)
+		a.codes, a.reason = codesAndReason(line[loc[1]:])
 		l = append(l, a)
 	}
 	return l

@@ -22,6 +22,7 @@ type knownTool struct {
 	prefixed string // as clients see it when upstreams' names stand in front
 	schema   doc.Value
 	shipped  *contract.Contract // by packs and fallback, without the user's entries
+	owned    bool               // one of the user's entries is for it
 }
 
 // sink is a tool that sends, known from a contract or a list.
@@ -52,8 +53,9 @@ func (k *check) readCatalogue() *catalogue {
 				upstream: l.Upstream, name: t.Name, prefixed: l.Upstream + k.config.Server.Separator + t.Name,
 				schema: t.Definition.Get("inputSchema"), shipped: shipped.For(t),
 			}
+			known.owned = own[sink{l.Upstream, t.Name}] != nil || own[sink{"", t.Name}] != nil
 			cat.tools = append(cat.tools, known)
-			if own[sink{l.Upstream, t.Name}] == nil && own[sink{"", t.Name}] == nil && known.shipped.Exfiltrating {
+			if !known.owned && known.shipped.Exfiltrating {
 				cat.sinks = append(cat.sinks, sink{l.Upstream, t.Name})
 			}
 		}

@@ -21,6 +21,9 @@ var Codes = []Code{
 	{"SP105", "value-of-other-type", Warning, "tools", "an operator or value that does not fit the type in the schema"},
 	{"SP106", "allow-everything", Warning, "", "an allow rule that names every tool and constrains nothing"},
 	{"SP107", "default-allow", Warning, "", "a policy that allows what no rule covers"},
+	{"SP108", "never-true", Error, "", "operators of one constraint that no value passes together, such as gt: 50 and lt: 10"},
+	{"SP109", "pattern-outside-enum", Warning, "tools", "a pattern that matches none of the values in the schema's enum; an error for deny and ask"},
+	{"SP110", "tool-not-named", Note, "tools", "listed tools that no rule of a policy names, but by *"},
 
 	{"SP201", "pattern-narrows-nothing", Warning, "", "a pattern that every text matches, such as .*"},
 	{"SP202", "redundant-anchor", Note, "", "^, $, \\A or \\z in a pattern that has to match in full anyway"},
@@ -31,6 +34,9 @@ var Codes = []Code{
 	{"SP207", "optional-in-allow", Note, "", "an optional constraint in an allow rule: leaving the argument out escapes it"},
 	{"SP208", "any-in-allow", Warning, "", "quantifier: any in an allow rule: one good element lets the others through"},
 	{"SP209", "all-in-deny", Warning, "strict", "[*] in a deny or ask rule without quantifier: any: one good element lets the bad ones through"},
+	{"SP210", "one-element", Warning, "", "an allow rule that looks at one element of a list by its index; the others pass unseen"},
+	{"SP211", "pattern-for-path", Note, "", "a pattern for everything below a directory, which .. and links lead out of; within follows them"},
+	{"SP212", "contains-for-host", Warning, "", "contains in an allow rule with a host name, which can stand anywhere in a URL or address"},
 
 	{"SP301", "sink-flow-off", Warning, "", "an entry turns the flow check off for a tool that sends; an error when the server's list says so"},
 	{"SP302", "flow-off", Warning, "", "an entry without exfiltrating turns the flow check off; exfiltrating: false says that this is meant"},
@@ -42,6 +48,7 @@ var Codes = []Code{
 	{"SP308", "path-too-broad", Warning, "", "a path prefix that is relative, the root, a system directory or a home directory"},
 	{"SP309", "contract-matches-no-tool", Warning, "tools", "a contract for a tool that is not listed"},
 	{"SP310", "parameter-not-in-schema", Error, "tools", "a contract names a parameter that the tool does not have"},
+	{"SP311", "sink-without-contract", Warning, "tools", "an allow rule on a tool that sends by its schema and has no contract: destinations that nobody vouched for are not let through"},
 
 	{"SP401", "secret-in-file", Error, "", "a secret stands in the file; ${VAR} belongs there"},
 	{"SP402", "not-encrypted", Warning, "", "an upstream on another machine over http"},
@@ -59,7 +66,7 @@ var Codes = []Code{
 	{"SP505", "nothing-redacted", Warning, "", "audit.redact_key_patterns: []"},
 	{"SP506", "no-policy", Note, "", "no policy is defined, so every tool is allowed and contracts and the flow guard"},
 
-	{"SP901", "accept-without-reason", Warning, "", "an accept comment without a reason, or without a code; it accepts nothing"},
+	{"SP901", "accept-without-reason", Warning, "", "an accept comment without a reason, without a code or not spelled right; it accepts nothing"},
 	{"SP902", "accept-of-nothing", Warning, "", "an accept comment for a finding that is not there"},
 }
 

@@ -64,7 +64,10 @@ func (k *check) flowOff(e entry) {
 		return
 	}
 	tool := show(e.contract.Tool)
-	const hint = "write exfiltrating: true and sink_params"
+	hint := "write exfiltrating: true and sink_params"
+	if e.value.Get("exfiltrating") != nil {
+		hint += ", or accept this with a reason: # " + acceptWord + " SP301 because …"
+	}
 	for _, t := range k.known.find(e.contract.Upstream, e.contract.Tool) {
 		if t.shipped.Exfiltrating {
 			k.addAs(e.key, "SP301", Error, hint, "the flow check is off for "+tool+", and its list says that it sends: "+sinkNames(t.shipped)+" decides where ("+t.shipped.Source+")")

@@ -22,6 +22,9 @@
 //	SP105  warning  value-of-other-type (tools): an operator or value that does not fit the type in the schema
 //	SP106  warning  allow-everything: an allow rule that names every tool and constrains nothing
 //	SP107  warning  default-allow: a policy that allows what no rule covers
+//	SP108  error    never-true: operators of one constraint that no value passes together, such as gt: 50 and lt: 10
+//	SP109  warning  pattern-outside-enum (tools): a pattern that matches none of the values in the schema's enum; an error for deny and ask
+//	SP110  note     tool-not-named (tools): listed tools that no rule of a policy names, but by *
 //	SP201  warning  pattern-narrows-nothing: a pattern that every text matches, such as .*
 //	SP202  note     redundant-anchor: ^, $, \A or \z in a pattern that has to match in full anyway
 //	SP203  warning  glob-looks-like-regex: a glob with .*, ^, $, | or the like, which stand for themselves there
@@ -31,6 +34,9 @@
 //	SP207  note     optional-in-allow: an optional constraint in an allow rule: leaving the argument out escapes it
 //	SP208  warning  any-in-allow: quantifier: any in an allow rule: one good element lets the others through
 //	SP209  warning  all-in-deny (strict): [*] in a deny or ask rule without quantifier: any: one good element lets the bad ones through
+//	SP210  warning  one-element: an allow rule that looks at one element of a list by its index; the others pass unseen
+//	SP211  note     pattern-for-path: a pattern for everything below a directory, which .. and links lead out of; within follows them
+//	SP212  warning  contains-for-host: contains in an allow rule with a host name, which can stand anywhere in a URL or address
 //	SP301  warning  sink-flow-off: an entry turns the flow check off for a tool that sends; an error when the server's list says so
 //	SP302  warning  flow-off: an entry without exfiltrating turns the flow check off; exfiltrating: false says that this is meant
 //	SP303  warning  sink-left-out: an entry's sink_params leave out a sink that the server's list has; a note when only a pack for a tool of that name has it
@@ -41,6 +47,7 @@
 //	SP308  warning  path-too-broad: a path prefix that is relative, the root, a system directory or a home directory
 //	SP309  warning  contract-matches-no-tool (tools): a contract for a tool that is not listed
 //	SP310  error    parameter-not-in-schema (tools): a contract names a parameter that the tool does not have
+//	SP311  warning  sink-without-contract (tools): an allow rule on a tool that sends by its schema and has no contract: destinations that nobody vouched for are not let through
 //	SP401  error    secret-in-file: a secret stands in the file; ${VAR} belongs there
 //	SP402  warning  not-encrypted: an upstream on another machine over http
 //	SP403  note     unpinned-package: an upstream's command runs whatever version of a package is newest
@@ -55,7 +62,7 @@
 //	SP504  warning  unrecorded-calls-run: audit.on_failure: continue
 //	SP505  warning  nothing-redacted: audit.redact_key_patterns: []
 //	SP506  note     no-policy: no policy is defined, so every tool is allowed and contracts and the flow guard
-//	SP901  warning  accept-without-reason: an accept comment without a reason, or without a code; it accepts nothing
+//	SP901  warning  accept-without-reason: an accept comment without a reason, without a code or not spelled right; it accepts nothing
 //	SP902  warning  accept-of-nothing: an accept comment for a finding that is not there
 //
 // # Accepting

@@ -75,3 +75,8 @@ func mustLoad(t *rapid.T, text string) *config.Config {
 	}
 	return c
 }
+
+func maybeLoad(text string) (*config.Config, bool) {
+	c, err := config.Load("r.yaml", []byte(text), config.Options{})
+	return c, err == nil
+}

@@ -12,6 +12,7 @@ import (
 // policyView is one policy and where it is written.
 type policyView struct {
 	name   string
+	key    *strictyaml.Node
 	node   *strictyaml.Node
 	policy *policy.Policy
 	rules  []*ruleView // all of them, in order
@@ -31,7 +32,7 @@ func (k *check) readPolicies() []*policyView {
 		if p == nil {
 			continue
 		}
-		v := &policyView{name: e.Name, node: e.Value, policy: p}
+		v := &policyView{name: e.Name, key: e.Key, node: e.Value, policy: p}
 		for _, r := range p.Rules() {
 			v.rules = append(v.rules, &ruleView{Rule: r, node: r.Node, when: r.When()})
 		}
@@ -56,6 +57,8 @@ func (k *check) policy(p *policyView) {
 		k.againstTools(r)
 	}
 	k.unreachable(p)
+	k.sinksWithoutContract(p)
+	k.unnamed(p)
 }
 
 // names looks at the globs of a rule.
@@ -108,12 +111,15 @@ func (k *check) constraints(r *ruleView) {
 	for _, c := range r.when {
 		if r.Effect == policy.Allow {
 			k.loosened(r, c)
+			k.oneElement(r, c)
 		} else if c.Wildcard() && c.Quantifier == policy.All && !onlyPresence(c) {
 			k.add(c.Key, "SP209", "write quantifier: any", "the rule "+show(r.Name)+" matches only when every element of "+show(c.Selector)+
 				" is as it says: one good element lets the bad ones through")
 		}
+		k.never(r, c)
 		for _, o := range c.Operations() {
 			k.operation(r, o)
+			k.wrongTool(r, c, o)
 		}
 	}
 }

@@ -97,6 +97,30 @@ func (k *check) constraintFits(r *ruleView, c *policy.Constraint, tools []knownT
 	}
 	for _, o := range c.Operations() {
 		k.operandFits(c, o, found)
+		k.patternFits(r, c, o, found)
+	}
+}
+
+// patternFits looks for a pattern that none of the values in an enum matches.
+func (k *check) patternFits(r *ruleView, c *policy.Constraint, o policy.Operation, a answer) {
+	if o.Operator != policy.Matches || a.values == nil {
+		return
+	}
+	re, texts := fullMatch(o.Pattern()), 0
+	if re == nil {
+		return
+	}
+	for _, v := range a.values {
+		if v.Kind() != doc.String {
+			continue
+		}
+		if texts++; re.MatchString(v.String()) {
+			return
+		}
+	}
+	if texts > 0 {
+		k.addAs(at(o.Node, c.Key), "SP109", missed(r, usual("SP109")), "",
+			"the pattern "+show(o.Pattern())+" matches none of the values that the tool's schema lets "+show(c.Selector)+" have"+consequence(r))
 	}
 }
 
@@ -151,6 +175,10 @@ func (k *check) operandFits(c *policy.Constraint, o policy.Operation, a answer) 
 	case policy.Matches, policy.NotMatches, policy.Host, policy.Domain, policy.Within:
 		if a.only("integer", "number", "boolean", "null", "object", "array") {
 			k.add(at(o.Node, c.Key), "SP105", "", o.Operator.String()+" looks at text, and "+show(c.Selector)+" is "+strings.Join(uniq(a.types), " or "))
+		}
+	case policy.MaxLength:
+		if a.only("integer", "number", "boolean", "null", "object") {
+			k.add(at(o.Node, c.Key), "SP105", "", "max_length counts characters or elements, and "+show(c.Selector)+" is "+strings.Join(uniq(a.types), " or "))
 		}
 	case policy.Gt, policy.Gte, policy.Lt, policy.Lte:
 		if a.only("string", "boolean", "null", "object", "array") {
