@@ -9,8 +9,17 @@ import (
 // Covers reports that r matches every call that other matches, whatever the facts are: a
 // rule behind r that r covers never decides. It is false when that is not certain.
 func (r *Rule) Covers(other *Rule) bool {
+	return r.covers(other, other.Effect != Allow)
+}
+
+// CoversPassing reports that r matches every call for which all constraints of other pass.
+// A deny or ask rule behind r then decides nothing but what cannot be checked.
+func (r *Rule) CoversPassing(other *Rule) bool { return r.covers(other, false) || r.Covers(other) }
+
+// covers is Covers. When lenient, other also matches what nobody can judge.
+func (r *Rule) covers(other *Rule, lenient bool) bool {
 	// Constraints tell most rules for one tool apart, and are cheaper than patterns.
-	if !r.constraintsCover(other) {
+	if !r.constraintsCover(other, lenient) {
 		return false
 	}
 	for s := range subjects {
@@ -65,8 +74,7 @@ func (ix *index) below(start string, c *candidates) {
 // constraints pass; the others match when none fails. So with other an allow rule, that
 // other's pass means that r's do, and otherwise, that where r's fails, one of other's
 // does. What makes other match though nobody can judge it, r must not demand.
-func (r *Rule) constraintsCover(other *Rule) bool {
-	lenient := other.Effect != Allow
+func (r *Rule) constraintsCover(other *Rule, lenient bool) bool {
 	if lenient && r.Effect == Allow && len(r.when) > 0 {
 		return false
 	}

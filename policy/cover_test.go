@@ -47,7 +47,7 @@ func TestGlobCoversOnlyWhatItMatches(t *testing.T) {
 }
 
 func TestCoversOnlyWhatItMatches(t *testing.T) {
-	covered := 0
+	covered, passing := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := someRule(t), someRule(t)
 		if rapid.Bool().Draw(t, "near") {
@@ -66,6 +66,23 @@ func TestCoversOnlyWhatItMatches(t *testing.T) {
 		if first.Covers(second) != (p.Shadowed(1) == first) {
 			t.Fatalf("Covers is %v, Shadowed is %v", first.Covers(second), p.Shadowed(1))
 		}
+		if first.Covers(second) && !first.CoversPassing(second) {
+			t.Fatal("it covers everything, and not what passes")
+		}
+		if !first.CoversPassing(second) {
+			return
+		}
+		for range 5 {
+			for _, target := range targets(someArgs(t)) {
+				e := evaluator{target: target, facts: someFacts}
+				asAllow := *second
+				asAllow.Effect = Allow
+				if matched, _ := e.rule(&asAllow); matched && second.names(&target) && !matches(first, target, someFacts) {
+					t.Fatalf("%+v is said to cover what passes %+v, and does not match %+v", a, b, target)
+				}
+			}
+		}
+		passing++
 		if !first.Covers(second) {
 			return
 		}
@@ -82,6 +99,9 @@ func TestCoversOnlyWhatItMatches(t *testing.T) {
 	})
 	if covered == 0 {
 		t.Error("no rule covered another")
+	}
+	if passing == covered {
+		t.Error("no rule covered only what passes another")
 	}
 }
 

@@ -24,8 +24,15 @@ func (k *check) unreachable(p *policyView) {
 			done[j] = true
 			sample := sampleName(names[j][0].String())
 			for i, earlier := range p.rules[:j] {
-				if matchesAny(names[i], sample) && earlier.Covers(later.Rule) {
+				if !matchesAny(names[i], sample) {
+					continue
+				}
+				if earlier.Covers(later.Rule) {
 					k.covered(earlier, later)
+					break
+				}
+				if later.Effect < earlier.Effect && earlier.CoversPassing(later.Rule) {
+					k.passed(earlier, later)
 					break
 				}
 			}
@@ -84,6 +91,14 @@ func oneOf(set string) string {
 		}
 	}
 	return "x"
+}
+
+// passed notes a rule that is reached by nothing but what cannot be checked, and is
+// stricter than the rule that takes the rest.
+func (k *check) passed(earlier, later *ruleView) {
+	effect := map[policy.Effect]string{policy.Deny: "denies only", policy.Ask: "asks only about"}[later.Effect]
+	k.addAs(later.node, "SP101", Error, "move it above "+show(earlier.Name)+", or remove it",
+		"the rule "+show(later.Name)+" "+effect+" what cannot be checked: all that its constraints hold for the rule "+show(earlier.Name)+" in line "+itoa(earlier.node.Line())+" lets through first")
 }
 
 // covered notes a rule that is never reached. A stricter rule behind a looser one is a
