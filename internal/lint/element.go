@@ -72,9 +72,9 @@ var (
 	belowPath = regexp.MustCompile(`^\^?((?:/(?:[A-Za-z0-9_ @-]|\\?\.)+)+)/(?:\.[*+]|\(\.[*+]\))\$?$`)
 	// ofServer are words in the names of arguments that hold paths of URLs.
 	ofServer = regexp.MustCompile(`(?i)ur[il]|endpoint|route|api|href|link|resource`)
-	// hostName is a host name, with what may stand around it, below a domain that people use
+	// hostName is a host name, or a URL, with what may stand around it, below a domain that people use
 	// and that is no common ending of a file's name.
-	hostName = regexp.MustCompile(`(?i)^(?:https?://|@|\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+(?:com|org|net|io|dev|edu|gov|ai|co|eu|de|uk|fr|nl|example|internal|corp|lan)(?::[0-9]+)?/?$`)
+	hostName = regexp.MustCompile(`(?i)^(https?://|@|\.)?((?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+(?:com|org|net|io|dev|edu|gov|ai|co|eu|de|uk|fr|nl|example|internal|corp|lan))(?::[0-9]+)?(/[^ ]*)?$`)
 )
 
 // wrongTool looks for text operators where there is one that reads paths or hosts.
@@ -94,11 +94,11 @@ func (k *check) wrongTool(r *ruleView, c *policy.Constraint, o policy.Operation)
 		}
 	case o.Operator == policy.Contains && r.Effect == policy.Allow:
 		v := o.Operands()[0]
-		if v.Kind() != doc.String || !hostName.MatchString(v.String()) {
+		m := hostName.FindStringSubmatch(v.String())
+		if v.Kind() != doc.String || m == nil {
 			return
 		}
-		host := strings.TrimLeft(strings.Trim(v.String()[strings.LastIndex(strings.TrimRight(v.String(), "/"), "/")+1:], "/"), "@.")
-		k.add(o.Node, "SP212", "write host: "+host+", or domain for all names below it too",
+		k.add(o.Node, "SP212", "write host: "+m[2]+", or domain for all names below it too",
 			"contains "+show(v.String())+" looks at text, not at the host: "+show("https://evil.example/?"+v.String())+" passes")
 	}
 }

@@ -3,6 +3,7 @@ package lint
 import (
 	"strings"
 
+	"github.com/sallyport-dev/sallyport/doc"
 	"github.com/sallyport-dev/sallyport/internal/strictyaml"
 	"github.com/sallyport-dev/sallyport/policy"
 )
@@ -28,7 +29,7 @@ func (k *check) sinksWithoutContract(p *policyView) {
 			if !r.names(k, t.upstream, t.name) {
 				continue
 			}
-			if r.Effect == policy.Allow {
+			if r.Effect == policy.Allow && !r.excludes(t) {
 				if count[i]++; count[i] <= maxSinks {
 					k.sinkWithoutContract(r, t, effect)
 				}
@@ -43,6 +44,27 @@ func (k *check) sinksWithoutContract(p *policyView) {
 			k.add(at(r.node.Key("tools"), r.node), "SP311", "", "the rule "+show(r.Name)+" allows "+itoa(more)+" more tools that send by their schemas and have no contract")
 		}
 	}
+}
+
+// excludes reports a constraint on the tool's name that neither of its names passes.
+func (r *ruleView) excludes(t knownTool) bool {
+	for _, c := range r.when {
+		if c.Root() != "tool" {
+			continue
+		}
+		for _, o := range c.Operations() {
+			passes, ok := judge(o, 1)
+			if ok && !passesName(passes, t.name) && !passesName(passes, t.prefixed) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func passesName(passes func(doc.Value) bool, name string) bool {
+	v, ok := doc.Text(name)
+	return !ok || passes(v)
 }
 
 func (k *check) sinkWithoutContract(r *ruleView, t knownTool, effect string) {
