@@ -59,9 +59,13 @@ is a whole request as a client sends it: tools/call, resources/read or prompts/g
 Write prefixes that wrap takes from the server's command line are not known here.
 Without -c, the configuration in your own configuration directory is read, as by wrap.
 
+Notes are about the call's own tool. This version cannot ask: a call that a human would be
+asked about does not run, which the line runs says.
+
 --json prints one object: version (1), verdict, runs, dry_run, check, rule, reason, call,
-listed, contract, consumes, questions, evidence, rules, checks, notes. Members may be
-added, never renamed.
+listed, contract, consumes, questions, evidence, rules, checks, notes. runs is
+true for allow and in a dry run, false for deny and ask. Members may be added, never
+renamed.
 
 Exit codes: 0 allow, 2 deny, 4 ask, 1 cannot run. A wrong command line and a request that
 cannot be read are 1 too, so that 2 always is a verdict.`,
@@ -163,11 +167,16 @@ func explainCall(ctx context.Context, f explainFlags, changed func(string) bool,
 	if err != nil {
 		return none, errors.New("--caller must not be empty")
 	}
-	if err := prepareSession(session, f, &q, stdin); err != nil {
+	tool, err := prepareSession(session, f, &q)
+	if err != nil {
 		return none, err
 	}
+	x := session.Explain(ctx, q.Call)
+	if tool != nil && x.Contract == "fallback" {
+		q.Notes = append(q.Notes, derivedNotes(*tool)...)
+	}
 	q.Notes = append(q.Notes, explainNotes(own.config, cfg, f, q)...)
-	return explain.New(session.Explain(ctx, q.Call), q), nil
+	return explain.New(x, q), nil
 }
 
 func explainNotes(file string, cfg *config.Config, f explainFlags, q explain.Question) []string {
@@ -198,55 +207,113 @@ func describeLimits(cfg *config.Config) map[string]explain.RateLimit {
 	return limits
 }
 
-// prepareSession tells a new session what the flags say has happened before the call.
-func prepareSession(s *sallyport.Session, f explainFlags, q *explain.Question, stdin io.Reader) error {
-	if err := listTools(s, f, q); err != nil {
-		return err
+// prepareSession tells a new session what the flags say has happened before the call. It
+// returns the tool that is called, as --tools has it; nil if that does not.
+func prepareSession(s *sallyport.Session, f explainFlags, q *explain.Question) (*contract.Tool, error) {
+	tool, err := listTools(s, f, q)
+	if err != nil {
+		return nil, err
 	}
 	for _, file := range f.seen {
 		out, err := seenOutput(file, q.Call.Upstream)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		s.Observe(out)
 	}
 	for _, text := range f.typed {
 		if !utf8.ValidString(text) {
-			return errors.New("--typed is not valid UTF-8")
+			return nil, errors.New("--typed is not valid UTF-8")
 		}
 		s.Prompt(text)
 	}
-	return nil
+	return tool, nil
 }
 
-// listTools pins the list of tools, or takes the one tool as listed.
-func listTools(s *sallyport.Session, f explainFlags, q *explain.Question) error {
+// listTools pins the list of tools, or takes the one tool as listed. It returns the tool
+// as the list has it.
+func listTools(s *sallyport.Session, f explainFlags, q *explain.Question) (*contract.Tool, error) {
 	c := q.Call
 	tools := []contract.Tool{bareTool(c.Upstream, c.Name)}
 	if f.tools != "" {
 		var err error
 		if tools, err = readToolFile(f.tools, c.Upstream); err != nil {
-			return err
+			return nil, err
 		}
-	} else if c.Subject != policy.Tool {
-		return nil
 	}
-	q.Assumed = f.tools == "" && c.Subject == policy.Tool
+	if c.Subject != policy.Tool {
+		if f.tools != "" {
+			s.Pin(c.Upstream, tools)
+		}
+		return nil, nil
+	}
+	q.Assumed = f.tools == ""
 	for _, notice := range s.Pin(c.Upstream, tools) {
-		// Of a list with one tool, what it does not hold means nothing.
-		if f.tools != "" || strings.Contains(notice.Text, "tool "+quote.Value(c.Name, 0)+": ") {
+		if concerns(notice.Text, c.Upstream, c.Name, q.Assumed) {
 			q.Notes = append(q.Notes, notice.Text)
 		}
 	}
-	if c.Subject == policy.Tool {
-		for _, t := range tools {
-			if t.Name == c.Name && s.Listing(c.Upstream, []contract.Tool{t}) {
-				return nil
+	for i, t := range tools {
+		if t.Name == c.Name && s.Listing(c.Upstream, tools[i:i+1]) {
+			if q.Assumed {
+				return nil, nil
 			}
+			return &tools[i], nil
 		}
-		q.Unlisted = true
 	}
-	return nil
+	q.Unlisted = true
+	return nil, nil
+}
+
+// concerns reports whether a notice about a list of tools is about the one tool, by the
+// places where a notice names it: names are quoted there, so no name passes for another.
+// Of an assumed list with that tool alone, what it does not hold means nothing.
+func concerns(notice, upstream, tool string, assumed bool) bool {
+	const ofContracts, ofPins = 80, 120 // characters of a name that are shown
+	pinned := quote.Value(tool, ofPins)
+	if strings.HasPrefix(notice, "tool "+pinned+" of ") {
+		return true
+	}
+	text, ok := strings.CutPrefix(notice, "upstream "+quote.Value(upstream, ofContracts)+": ")
+	if ok && strings.HasPrefix(text, "tool "+quote.Value(tool, ofContracts)+": ") {
+		return true
+	}
+	if assumed {
+		return false
+	}
+	for _, label := range []string{tool, upstream + "/" + tool} {
+		_, rest, found := strings.Cut(text, " matches no tool: there is no "+quote.Value(label, ofContracts))
+		if ok && found && (rest == "" || rest[0] == ';') {
+			return true
+		}
+	}
+	return strings.HasSuffix(notice, " names the tool "+pinned+", and "+quote.Value(upstream, ofPins)+" lists none")
+}
+
+// derivedNotes say what the contract that was derived from a tool's definition holds.
+func derivedNotes(t contract.Tool) []string {
+	var notes []string
+	if c := contract.Fallback(t); c.Exfiltrating {
+		into := "any of its arguments"
+		if len(c.SinkParams) > 0 {
+			params := make([]string, len(c.SinkParams))
+			for i, p := range c.SinkParams {
+				params[i] = p.String()
+			}
+			into = strings.Join(params, ", ")
+		}
+		notes = append(notes, fmt.Sprintf("by its schema %s sends to what stands in %s", quote.Value(t.Name, 0), into))
+	}
+	alone, err := contract.NewSet(nil, contract.Options{Packs: contract.PackChoice{None: true}})
+	if err != nil {
+		return notes
+	}
+	for _, n := range alone.Bind(t.Upstream, []contract.Tool{t}) {
+		if strings.Contains(n.Text, ": nothing confines where these tools write") {
+			notes = append(notes, "nothing confines where it writes, if it writes files; give it write_params")
+		}
+	}
+	return notes
 }
 
 // readToolFile reads a list of tools, and says so when there is nothing to read.

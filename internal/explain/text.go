@@ -30,6 +30,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		verdict += " (dry-run: this is not enforced, and the call runs)"
 	}
 	p.field("verdict", verdict)
+	p.field("runs", r.runs())
 	p.field("check", r.Check)
 	p.field("rule", r.decidedBy())
 	p.field("reason", r.Reason)
@@ -76,6 +77,14 @@ func outcome(verdict string) string {
 		return "ASK"
 	}
 	return "DENY"
+}
+
+// runs says why a question does not run; the other verdicts say it themselves.
+func (r *Report) runs() string {
+	if r.Verdict == "ask" && !r.Runs {
+		return "no: this version cannot ask"
+	}
+	return ""
 }
 
 // judged reports that the policy was reached.
