@@ -91,3 +91,39 @@ tools: {echo: {max_calls: 1}}
 		t.Error("nothing says dry-run-allowed")
 	}
 }
+
+// What would have been refused stands in the log, whatever follows it in the same request.
+func TestDryRunOfAListenIsRecorded(t *testing.T) {
+	g := newRig(t, rigOptions{config: `
+version: 1
+policies:
+  p:
+    mode: dry-run
+    rules:
+      - {name: open, effect: allow, resources: ["file:///open/*"]}
+`})
+	listen := `{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["file:///open/a","file:///secret","file:///open/b"]}}}`
+	g.client(listen)
+	g.serverWants(listen)
+	for _, r := range records(t, g) {
+		if r["request"] != "7" {
+			continue
+		}
+		if reason, _ := r["reason"].(string); r["outcome"] != "dry-run-allowed" || !strings.Contains(reason, "file:///secret") {
+			t.Errorf("recorded as %v: %v", r["outcome"], r["reason"])
+		}
+		return
+	}
+	t.Error("nothing is recorded")
+}
+
+// A refusal says that it is one, in dry-run too.
+func TestDryRunThatCannotBeRecordedIsRefused(t *testing.T) {
+	g := newRig(t, rigOptions{config: "version: 1\nmode: dry-run\npolicies: {p: {}}\ntools:" + plainTools})
+	g.answered(1, "echo", `{}`, "it would be denied")
+	g.audit.Close()
+	g.call(2, "echo", `{}`)
+	if answer := g.clientHears(); !strings.Contains(answer, "could not be recorded") || strings.Contains(answer, "dryRun") {
+		t.Error(answer)
+	}
+}

@@ -217,12 +217,16 @@ func (r *Relay) decide(ctx context.Context, c *call) {
 		if d.Runs() {
 			d = r.opt.Session.Start(ctx, d.ID)
 		}
+		if i > 0 && d.Runs() && c.decision.Verdict != sallyport.Allow {
+			r.opt.Session.Forget(d.ID) // the first that would have been refused is recorded
+			continue
+		}
+		if i > 0 {
+			r.opt.Session.Forget(c.decision.ID)
+		}
 		c.decision = d
 		if !d.Runs() {
 			break
-		}
-		if i < len(c.judged)-1 {
-			r.opt.Session.Forget(d.ID)
 		}
 	}
 	d := c.decision
@@ -234,6 +238,7 @@ func (r *Relay) decide(ctx context.Context, c *call) {
 		r.forward(c)
 	default:
 		c.decision.Verdict, c.decision.Check = sallyport.Deny, sallyport.CheckAudit
+		c.decision.DryRun = false
 		c.decision.Reason = "the verdict could not be recorded, and audit.on_failure is deny"
 		r.refuse(c)
 	}
