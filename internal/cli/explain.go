@@ -63,9 +63,8 @@ Notes are about the call's own tool. This version cannot ask: a call that a huma
 asked about does not run, which the line runs says.
 
 --json prints one object: version (1), verdict, runs, dry_run, check, rule, reason, call,
-listed, contract, consumes, questions, evidence, rules, checks, notes. runs is
-true for allow and in a dry run, false for deny and ask. Members may be added, never
-renamed.
+listed, contract, consumes, questions, evidence, rules, checks, notes. runs is true for
+allow and in a dry run, false for deny and ask. Members may be added, never renamed.
 
 Exit codes: 0 allow, 2 deny, 4 ask, 1 cannot run. A wrong command line and a request that
 cannot be read are 1 too, so that 2 always is a verdict.`,
