@@ -236,7 +236,7 @@ func listTools(s *sallyport.Session, f explainFlags, q *explain.Question) (*cont
 	tools := []contract.Tool{bareTool(c.Upstream, c.Name)}
 	if f.tools != "" {
 		var err error
-		if tools, err = readToolFile(f.tools, c.Upstream); err != nil {
+		if tools, err = readTools(f.tools, c.Upstream); err != nil {
 			return nil, err
 		}
 	}
@@ -313,17 +313,6 @@ func derivedNotes(t contract.Tool) []string {
 		}
 	}
 	return notes
-}
-
-// readToolFile reads a list of tools, and says so when there is nothing to read.
-func readToolFile(file, upstream string) ([]contract.Tool, error) {
-	tools, err := readTools(file, upstream)
-	if err != nil {
-		if i, statErr := os.Stat(file); statErr == nil && i.Mode().IsRegular() && i.Size() == 0 {
-			return nil, fmt.Errorf("%s: the file is empty", quote.Text(file, 1000))
-		}
-	}
-	return tools, err
 }
 
 // bareTool is a tool of which only the name is known.

@@ -205,7 +205,7 @@ func loadSuites(cfg *config.Config, configFile string, files []string) ([]*polic
 			if !filepath.IsAbs(name) {
 				name = filepath.Join(filepath.Dir(file), name)
 			}
-			return readToolFile(name, upstream)
+			return readTools(name, upstream)
 		}
 		data, err := config.ReadFile(file)
 		if err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,6 +52,9 @@ func readTools(file, upstream string) ([]contract.Tool, error) {
 	data, err := config.ReadFile(file)
 	if err != nil {
 		return nil, err
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, fmt.Errorf("%s: the file is empty", quote.Text(file, 1000))
 	}
 	v, err := doc.Parse(data, doc.Limits{})
 	if err != nil {
