@@ -148,6 +148,12 @@ func (e *evaluator) within(o *Operation, v doc.Value) Outcome {
 	if _, err := d.outside.Check(v.String(), e.facts.Resolve); err != nil {
 		return e.cannot("it is above one of the directories, or can be read as inside and as outside")
 	}
+	if e.facts.Resolve != nil {
+		// Who removes or moves a link touches the directory that it is in, wherever it leads.
+		if _, err := d.outside.Check(v.String(), nil); err != nil {
+			return e.cannot("it is inside or above one of the directories as it is written, and leads outside")
+		}
+	}
 	return Fail
 }
 

@@ -259,6 +259,8 @@ func TestWithinFollowsLinks(t *testing.T) {
 			return "/secret/" + path[len("/link/"):], nil
 		case path == "/deep":
 			return "/secret/deep", nil
+		case path == "/secret/out" || path == "/secret/out/key":
+			return "/public/" + path[len("/secret/"):], nil
 		case path == "/broken":
 			return "", fmt.Errorf("loop")
 		}
@@ -271,6 +273,9 @@ func TestWithinFollowsLinks(t *testing.T) {
 		"/public/key":  Fail,
 		"/deep/../key": Cannot, // /key if collapsed, /secret/key if followed
 		"/broken":      Cannot,
+		// A link inside that leads out: reading it is outside, removing it is inside.
+		"/secret/out":     Cannot,
+		"/secret/out/key": Cannot,
 	} {
 		target := Target{Name: "x", Args: parseArgs(t, `{"x":"`+path+`"}`)}
 		if got := rules[Deny].Trace(target, facts)[0].Constraints[0]; got.Outcome != want {
