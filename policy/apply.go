@@ -19,7 +19,11 @@ func (e *evaluator) apply(o *Operation, v doc.Value) Outcome {
 		if !o.kinds.has(k) {
 			return e.wrongKind(k, wantOperand)
 		}
-		return outcome(o.holds(v) == (o.Operator == Eq || o.Operator == In))
+		held := o.holds(v)
+		if !held && k == doc.List && o.holdsPart(v) {
+			return e.cannot("it is a list that has one of the values as an element")
+		}
+		return outcome(held == (o.Operator == Eq || o.Operator == In))
 	case Matches, NotMatches:
 		switch {
 		case k != doc.String:
@@ -76,6 +80,20 @@ func (o *Operation) holds(v doc.Value) bool {
 	}
 	for i := range o.operands {
 		if doc.Equal(v, o.operands[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// holdsPart reports that a list has one of the operands as an element, where they are not
+// all lists: some servers take a list of one for the one.
+func (o *Operation) holdsPart(list doc.Value) bool {
+	if o.kinds == 1<<doc.List {
+		return false
+	}
+	for i := range list.Len() {
+		if _, element := list.Child(i); element.Kind() != doc.List && o.holds(element) {
 			return true
 		}
 	}

@@ -336,6 +336,20 @@ func TestB092HostSpellings(t *testing.T) {
 	}
 }
 
+// A list is no way around a text where lists are compared too.
+func TestListOfWhatIsCompared(t *testing.T) {
+	for when, values := range map[string]map[string]Outcome{
+		"in: [lock, [x]]":     {`"lock"`: Pass, `["x"]`: Pass, `["lock"]`: Cannot, `["y","lock"]`: Cannot, `["y"]`: Fail, `["x","x"]`: Fail, `"y"`: Fail},
+		"not_in: [lock, [x]]": {`"lock"`: Fail, `["x"]`: Fail, `["lock"]`: Cannot, `["y"]`: Pass, `"y"`: Pass},
+		"in: [[x]]":           {`["x"]`: Pass, `["y"]`: Fail},
+	} {
+		rules := ruled(t, "args.x: {"+when+"}")
+		for value, want := range values {
+			expect(t, rules, `{"x":`+value+`}`, want, when+" of "+value)
+		}
+	}
+}
+
 func TestHostAndDomain(t *testing.T) {
 	for _, tt := range []struct {
 		when, value string
