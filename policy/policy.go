@@ -213,9 +213,22 @@ func (r *Rule) names(t *Target) bool {
 // Denies reports that t is denied whatever its arguments are: for leaving it out of
 // lists. It is false when that is not certain. t.Args is not looked at.
 func (p *Policy) Denies(t Target) bool {
-	if t.Subject >= subjects {
+	if t.Subject >= subjects || p.denies(t) {
 		return true
 	}
+	if t.Subject != Resource {
+		return false
+	}
+	plain := plainURI(t.Name)
+	for _, form := range [...]string{plain, wholePath(plain)} {
+		if as := (Target{Subject: t.Subject, Upstream: t.Upstream, Name: form, Caller: t.Caller}); form != t.Name && p.denies(as) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Policy) denies(t Target) bool {
 	var c candidates
 	p.index[t.Subject].candidates(t.Name, &c)
 	e := evaluator{target: t}

@@ -63,6 +63,10 @@ func TestSpellingOfAResourceDoesNotCount(t *testing.T) {
 		if got := p.Evaluate(Target{Subject: Resource, Name: uri}, nil).Effect; got != want {
 			t.Errorf("%s: %v, want %v", uri, got, want)
 		}
+		// No constraint decides here, so what is denied is hidden too.
+		if got := p.Denies(Target{Subject: Resource, Name: uri}); got != (want == Deny) {
+			t.Errorf("%s: denied whatever the arguments: %v", uri, got)
+		}
 	}
 	if n := testing.AllocsPerRun(100, func() { p.Evaluate(Target{Subject: Resource, Name: "file:///manuals/a.txt"}, nil) }); n > 0 {
 		t.Errorf("%v allocations for a plain URI", n)
