@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -126,4 +127,31 @@ func TestDryRunThatCannotBeRecordedIsRefused(t *testing.T) {
 	if answer := g.clientHears(); !strings.Contains(answer, "could not be recorded") || strings.Contains(answer, "dryRun") {
 		t.Error(answer)
 	}
+}
+
+// A rule that looks at a prompt's arguments sees those that a completion is about.
+func TestCompletionArgumentsAreJudged(t *testing.T) {
+	g := newRig(t, rigOptions{config: `
+version: 1
+policies:
+  p:
+    rules:
+      - {effect: deny, prompts: [greet], when: {args.name: root}}
+      - {effect: allow, prompts: [greet]}
+`})
+	ask := func(id int, rest string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"greet"},%s}}`, id, rest)
+	}
+	ok := ask(1, `"argument":{"name":"name","value":"ro"}`)
+	g.client(ok)
+	g.serverWants(ok)
+	for i, rest := range []string{
+		`"argument":{"name":"name","value":"root"}`,
+		`"argument":{"name":"other","value":""},"context":{"arguments":{"name":"root"}}`,
+	} {
+		g.client(ask(10+i, rest))
+		g.wantError(fmt.Sprint(10+i), -31403)
+	}
+	g.client(ask(20, `"argument":["name"]`))
+	g.wantError("20", -32602)
 }

@@ -94,9 +94,36 @@ func (r *Relay) judgeCompletion(c *call, m mcp.Message) string {
 	if !ok {
 		return "params.ref names neither a prompt nor a resource"
 	}
-	c.target = j.Name
+	if j.Args, ok = completionArgs(f[1], f[2]); !ok {
+		return "params.argument and params.context.arguments cannot be read"
+	}
+	c.target, c.args = j.Name, j.Args
 	c.judged = []sallyport.Call{j}
 	return ""
+}
+
+// completionArgs are the arguments that a completion is about, as the prompt or template
+// would get them: those already chosen, and the one that is being typed.
+func completionArgs(argument, context []byte) (sallyport.Value, bool) {
+	all := make(map[string]any)
+	if context != nil {
+		v, err := doc.Parse(context, doc.Limits{})
+		if err != nil {
+			return sallyport.Value{}, false
+		}
+		for m := range v.Get("arguments").Members() {
+			all[m.Name] = m.Value
+		}
+	}
+	if argument != nil {
+		v, err := doc.Parse(argument, doc.Limits{})
+		if err != nil || v.Get("name").Kind() != doc.String {
+			return sallyport.Value{}, false
+		}
+		all[v.Get("name").String()] = v.Get("value")
+	}
+	args, err := doc.FromGo(all)
+	return args, err == nil
 }
 
 // maxSubscriptions bounds the resources of one subscriptions/listen.
