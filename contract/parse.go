@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 
@@ -237,36 +236,15 @@ func (r *reader) patterns() {
 		if !okText {
 			continue
 		}
-		re, err := compilePattern(s)
+		re, err := doc.CompilePattern(s)
 		if err != nil {
-			r.p.Add(e.Value, "%v%s", err, patternHint(s))
+			r.p.Add(e.Value, "%v", err)
 			continue
 		}
 		if okParam {
 			r.c.ArgPatterns = append(r.c.ArgPatterns, ArgPattern{Param: sel, Pattern: re, Source: s})
 		}
 	}
-}
-
-// compilePattern compiles a full match in RE2 syntax. The pattern must be valid alone:
-// otherwise "a)|(b" would end the group that makes it a full match.
-func compilePattern(s string) (*regexp.Regexp, error) {
-	if _, err := regexp.Compile(s); err != nil {
-		return nil, err
-	}
-	return regexp.Compile(`\A(?s:` + s + `)\z`)
-}
-
-func patternHint(s string) string {
-	for _, look := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
-		if strings.Contains(s, look) {
-			return "; look-around is not supported (RE2, linear time): say what is allowed instead"
-		}
-	}
-	if regexp.MustCompile(`\\[1-9]`).MatchString(s) {
-		return "; back-references are not supported (RE2, linear time)"
-	}
-	return ""
 }
 
 func (r *reader) maxCalls() {

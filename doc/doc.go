@@ -1,4 +1,5 @@
-// Package doc reads one JSON value strictly and lets rules look into it.
+// Package doc reads one JSON value strictly and lets rules look into it: by selectors,
+// and by patterns that match a whole text.
 //
 // It is the form in which every other package sees a call's arguments and a
 // tool's output: an ordered tree with exact numbers. A document is decoded once;

@@ -144,7 +144,7 @@ func FuzzPattern(f *testing.F) {
 		f.Add(s, "a\nb")
 	}
 	f.Fuzz(func(t *testing.T, pattern, text string) {
-		re, err := compilePattern(pattern)
+		re, err := doc.CompilePattern(pattern)
 		if err != nil {
 			return
 		}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sallyport-dev/sallyport/doc"
 )
 
 // TestWhenProblems has what an author can get wrong in when, and what is said. The
@@ -117,9 +119,9 @@ func TestForeignPatterns(t *testing.T) {
 		`(?>a)`: "atomic", `a++`: "possessive", `a*+`: "possessive", `a{2}+`: "possessive", `(?#x)a`: "comments",
 		`(?(1)a|b)`: "conditional", `(?R)`: "recursion", `a\Z`: `\Z`, `\u00e9`: `\x{…}`, `a\hb`: `[ \t]`, `a{,3}`: "{0,n}",
 		`\Qa`: `\E`, `[a`: "not an RE2 pattern", `a**`: "not an RE2 pattern", `(?i`: "not an RE2 pattern", `x{2000}`: "not an RE2 pattern",
-		strings.Repeat("a", maxPattern+1): "at most 4096",
+		strings.Repeat("a", doc.MaxPattern+1): "at most 4096",
 	} {
-		if _, err := compilePattern(pattern); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := doc.CompilePattern(pattern); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %v, want %q", pattern, err, want)
 		}
 	}
@@ -128,7 +130,7 @@ func TestForeignPatterns(t *testing.T) {
 		`(?i)abc`: "ABC", `(?P<n>a)b`: "ab", `(?<n>a)b`: "ab", `a\{,3}`: "a{,3}", `^a$`: "a", `\Aa\z`: "a", `a|b`: "b", `a+?`: "aa",
 		`.*`: "a\nb", `(?m)^a$\n^b$`: "a\nb", `\\1`: `\1`, `[{,]`: ",", `a\++`: "a++", `{[^}]*}+`: "{a}}", `a{,x}`: "a{,x}", `a{x,3}`: "a{x,3}",
 	} {
-		re, err := compilePattern(pattern)
+		re, err := doc.CompilePattern(pattern)
 		if err != nil || !re.MatchString(text) {
 			t.Errorf("%q: %v, want a match of %q", pattern, err, text)
 		}
