@@ -24,7 +24,7 @@ type report struct {
 }
 
 func newReport(name string) report {
-	r := report{suite: name, rows: []score{{gate: "none"}}}
+	r := report{suite: name, rows: []score{{gate: "none", oracle: "-"}}}
 	for _, g := range gates {
 		for _, o := range oracles {
 			r.rows = append(r.rows, score{gate: g.name, oracle: o.name})

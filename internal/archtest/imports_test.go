@@ -50,6 +50,9 @@ var mayImport = map[string][]string{
 	"e2e":               {},
 	"e2e/copyrelay":     {},
 	"e2e/echoserver":    {},
+
+	// Measurements.
+	"bench/agentdojo": {".", "contract", "doc", "internal/strictyaml", "policy"},
 }
 
 // engine is what can be imported alone by a program that has its own tool loop.
