@@ -144,8 +144,8 @@ func (s *Session) Answer(ctx context.Context, id DecisionID, yes bool) Decision 
 
 // Start is called immediately before the call is forwarded. It confines write paths
 // once more, with their links as they are now, and debits rate limits; after an Answer it
-// runs every check again but for the budget. The decision that it returns is final; an id that is unknown, not
-// allowed or already started is a refusal.
+// runs every check again but for the budget. The decision that it returns is final; an id
+// that is unknown, not allowed or already started is a refusal.
 func (s *Session) Start(ctx context.Context, id DecisionID) Decision {
 	s.mu.Lock()
 	p := s.pending[id]

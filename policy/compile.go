@@ -49,7 +49,7 @@ type RuleSpec struct {
 // New compiles a policy. The error names the first rule or glob that is wrong. A list
 // that is empty but not nil is an error: it would cover everything.
 func New(s Spec) (*Policy, error) {
-	if err := checkName(s.Name); err != nil {
+	if err := CheckName(s.Name); err != nil {
 		return nil, fmt.Errorf("policy name %s: %w", quote.Value(s.Name, maxShown), err)
 	}
 	if s.Default > Allow {
@@ -127,8 +127,9 @@ func compileGlobs(what string, list []string) ([]Glob, error) {
 // position is the name of a rule that has none, from 1.
 func position(i int) string { return "#" + strconv.Itoa(i+1) }
 
-// checkName refuses names that could pass for another one in a log.
-func checkName(s string) error {
+// CheckName refuses names that could pass for another one in a log: of policies, rules,
+// rate limits and callers. The error goes on from the words "a name".
+func CheckName(s string) error {
 	switch {
 	case s == "":
 		return errors.New("must not be empty")
@@ -144,7 +145,7 @@ func checkRuleName(s string) error {
 	if strings.HasPrefix(s, "#") {
 		return errors.New("must not start with #, which stands for a rule's position")
 	}
-	return checkName(s)
+	return CheckName(s)
 }
 
 // ruleGlobs is what one rule names; nil lists are the ones left out.

@@ -26,7 +26,7 @@ func Parse(n *strictyaml.Node, p *strictyaml.Problems) map[string]*Policy {
 	}
 	policies := make(map[string]*Policy, len(entries))
 	for _, e := range entries {
-		if err := checkName(e.Name); err != nil {
+		if err := CheckName(e.Name); err != nil {
 			p.Add(e.Key, "a policy's name %v", err)
 		}
 		if e.Name == BuiltInName {

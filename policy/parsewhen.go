@@ -126,8 +126,8 @@ func parseRateLimits(n *strictyaml.Node, r *Rule, p *strictyaml.Problems) {
 	for _, item := range items {
 		name := item.Text()
 		switch {
-		case checkName(name) != nil:
-			p.Add(item, "a rate limit's name %v", checkName(name))
+		case CheckName(name) != nil:
+			p.Add(item, "a rate limit's name %v", CheckName(name))
 		case slices.Contains(r.RateLimits, name):
 			p.Add(item, "the rate limit %s is already named", strictyaml.Quote(name))
 		}

@@ -41,7 +41,7 @@ func (spec RuleSpec) limit(r *Rule) error {
 		return errors.New("a deny rule lets nothing through that a rate could limit")
 	}
 	for i, name := range spec.RateLimits {
-		if err := checkName(name); err != nil {
+		if err := CheckName(name); err != nil {
 			return fmt.Errorf("rate limit %s: %w", quote.Value(name, maxShown), err)
 		}
 		if slices.Contains(spec.RateLimits[:i], name) {

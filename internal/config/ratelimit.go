@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sallyport-dev/sallyport/internal/strictyaml"
+	"github.com/sallyport-dev/sallyport/policy"
 )
 
 // RateLimit is one token bucket that rules name.
@@ -31,7 +32,7 @@ func (c *Config) readRateLimits(n *strictyaml.Node, p *strictyaml.Problems) {
 	entries, _ := n.Entries(p)
 	c.RateLimits = make(map[string]*RateLimit, len(entries))
 	for _, e := range entries {
-		if err := checkName(e.Name); err != nil {
+		if err := policy.CheckName(e.Name); err != nil {
 			p.Add(e.Key, "a rate limit's name %v", err)
 		}
 		r := &RateLimit{Name: e.Name, Source: e.Key.Place()}

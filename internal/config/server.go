@@ -5,6 +5,7 @@ import (
 
 	"github.com/sallyport-dev/sallyport/internal/quote"
 	"github.com/sallyport-dev/sallyport/internal/strictyaml"
+	"github.com/sallyport-dev/sallyport/policy"
 )
 
 // Server is what the gateway tells its clients of itself, as one server in front of all.
@@ -54,7 +55,7 @@ func (c *Config) readServer(n *strictyaml.Node, p *strictyaml.Problems) {
 		case "name":
 			if text, ok := f.Str(p); ok {
 				s.Name = text
-				if err := checkName(text); err != nil {
+				if err := policy.CheckName(text); err != nil {
 					p.Add(f, "the server's name %v", err)
 				}
 			}

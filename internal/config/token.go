@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sallyport-dev/sallyport/internal/strictyaml"
+	"github.com/sallyport-dev/sallyport/policy"
 )
 
 // Token names a caller over HTTP and binds it to a policy. Of its value only the digest
@@ -69,7 +70,7 @@ func (t *Token) readName(item, f *strictyaml.Node, p *strictyaml.Problems, names
 		return
 	}
 	t.Name = s
-	switch err := checkName(s); {
+	switch err := policy.CheckName(s); {
 	case err != nil:
 		p.Add(f, "a token's name %v", err)
 	case s == "local":

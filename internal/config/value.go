@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -73,21 +72,6 @@ func showDuration(d time.Duration) string {
 	}
 	return d.String()
 }
-
-// checkName refuses names that could pass for another one in a log.
-func checkName(s string) error {
-	switch {
-	case s == "":
-		return errors.New("must not be empty")
-	case len(s) > maxName:
-		return fmt.Errorf("must not be longer than %d bytes", maxName)
-	case quote.Text(s, 0) != s || strings.TrimSpace(s) != s:
-		return errors.New("must have no white space at its ends and no characters that cannot be seen")
-	}
-	return nil
-}
-
-const maxName = 200 // bytes
 
 // isVariable reports the name of an environment variable.
 func isVariable(s string) bool {
