@@ -95,7 +95,7 @@ func (q *query) mailbox(p *parts) {
 	if tenantHosts[host] {
 		return
 	}
-	for relay := range strings.FieldsFuncSeq(p.local, func(r rune) bool { return r == '!' || r == '%' }) {
+	for relay := range strings.FieldsFuncSeq(p.local, func(r rune) bool { return r == '!' || r == '%' || r == '=' }) {
 		if strings.IndexByte(relay, '.') > 0 && len(relay) < len(p.local) {
 			q.scan.emit(hostKey(taintName(strings.ToLower(relay)), "")) // a!b@c and b%a@c go by a
 		}
@@ -112,7 +112,13 @@ func (q *query) place(p *parts) {
 }
 
 func (q *query) plainText(s string) {
+	if plain, ok := latinised(s); ok {
+		s = plain
+	}
 	q.scan.text(s)
+	words, pairs := len(q.words), len(q.pairs)
+	unfolded(s, q.scan.text) // for the addresses and hosts that it spells
+	q.words, q.pairs = q.words[:words], q.pairs[:pairs]
 	fold := Fold(s)
 	account := accountLike(s)
 	q.short = utf8.RuneCountInString(fold) < MinText && !account

@@ -1,0 +1,326 @@
+package flow
+
+import (
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// minRun is the length from which a run of the base64 alphabet is tried.
+const minRun = 16
+
+const (
+	minQuads = 4 // base64 quads in a row that must read as ASCII: 12 bytes
+	minPairs = 8 // hexadecimal pairs in a row that must read as ASCII
+	wrapLine = 40 // characters of a line that goes on in the next
+)
+
+// longRun reads s[i:j], and the lines of the same kind that follow it, as base64 and as
+// hexadecimal. It returns where the run ends.
+func (r *reader) longRun(s string, i, j int) int {
+	run := s[i:j]
+	end := j
+	if j-i >= wrapLine && j < len(s) {
+		r.runs = append(r.runs[:0], run...)
+		for n := len(r.runs); end-i >= wrapLine; n = len(r.runs) {
+			next := lineBreak(s, end)
+			from := next
+			for next < len(s) && signs[s[next]]&runByte != 0 {
+				next++
+			}
+			if next == from {
+				break
+			}
+			r.runs = append(r.runs, s[from:next]...)
+			end = next
+			if len(r.runs)-n < wrapLine {
+				break
+			}
+		}
+		if end > j {
+			run = string(r.runs)
+		}
+	}
+	r.base64(run)
+	r.hex(run)
+	return end
+}
+
+// lineBreak skips one line break and what mail programs put before quoted lines.
+func lineBreak(s string, i int) int {
+	from := i
+	if i < len(s) && s[i] == '\r' {
+		i++
+	}
+	if i < len(s) && s[i] == '\n' {
+		i++
+	} else if i == from {
+		return len(s)
+	}
+	for i < len(s) && (s[i] == ' ' || s[i] == '\t' || s[i] == '>' || s[i] == '#') {
+		i++
+	}
+	return i
+}
+
+// sextet holds the value of each base64 character, of both alphabets.
+var sextet = func() (t [256]uint8) {
+	for i := range t {
+		switch c := byte(i); {
+		case c >= 'A' && c <= 'Z':
+			t[i] = c - 'A'
+		case c >= 'a' && c <= 'z':
+			t[i] = c - 'a' + 26
+		case c >= '0' && c <= '9':
+			t[i] = c - '0' + 52
+		case c == '+', c == '-':
+			t[i] = 62
+		case c == '/', c == '_':
+			t[i] = 63
+		}
+	}
+	return t
+}()
+
+// base64 reads the stretches of run that are base64 of ASCII. Where in a longer word the
+// encoding starts is not known, so that each of the four ways to cut it into quads is
+// tried. Three bits of a quad are the high bits of its bytes, which tells other words
+// from it without decoding.
+func (r *reader) base64(run string) {
+	for cut := range 4 {
+		start := -1
+		i := cut
+		for ; i+4 <= len(run); i += 4 {
+			if sextet[run[i]]&0x20 == 0 && sextet[run[i+1]]&0x08 == 0 && sextet[run[i+2]]&0x02 == 0 {
+				if start < 0 {
+					start = i
+				}
+				continue
+			}
+			if start >= 0 && i-start >= 4*minQuads {
+				r.quads(run[start:i])
+			}
+			start = -1
+		}
+		if start >= 0 && len(run)-start >= 4*minQuads {
+			r.quads(run[start:])
+		}
+	}
+}
+
+// quads decodes base64; what is left over at the end is decoded as far as it goes.
+func (r *reader) quads(run string) {
+	out := make([]byte, 0, len(run)*3/4)
+	for len(run) >= 2 {
+		n := min(4, len(run))
+		var w uint32
+		for k := range 4 {
+			w <<= 6
+			if k < n {
+				w |= uint32(sextet[run[k]])
+			}
+		}
+		out = append(out, byte(w>>16), byte(w>>8), byte(w))[:len(out)+n-1]
+		run = run[n:]
+	}
+	r.decoded(out)
+}
+
+// hex reads the stretches of run that are hexadecimal of ASCII.
+func (r *reader) hex(run string) {
+	for cut := range 2 {
+		var out []byte
+		for i := cut; i+2 <= len(run); i += 2 {
+			if c := run[i]; c >= '2' && c <= '7' && hexDigit(run[i+1]) {
+				out = append(out, unhex(c)<<4|unhex(run[i+1]))
+				continue
+			}
+			if len(out) >= minPairs {
+				r.decoded(out)
+			}
+			out = out[:0]
+		}
+		if len(out) >= minPairs {
+			r.decoded(out)
+		}
+	}
+}
+
+// decoded takes bytes that are all ASCII if they are text.
+func (r *reader) decoded(b []byte) {
+	// Two bytes for each character, as some shells want commands.
+	if zeros := strings.Count(string(b), "\x00"); zeros > 0 && zeros*3 > len(b) {
+		b = []byte(strings.ReplaceAll(string(b), "\x00", ""))
+	}
+	control := 0
+	for _, c := range b {
+		if c < ' ' && !asciiSpace[c] || c >= 0x7F {
+			control++
+		}
+	}
+	if len(b) >= minPairs && control*10 <= len(b) {
+		r.reading(string(b))
+	}
+}
+
+// equalSign reports "=" that quoted-printable or an encoded word may start with.
+func equalSign(s string) bool {
+	switch {
+	case len(s) < 2:
+		return false
+	case s[1] == '?', s[1] == '\n', s[1] == '\r':
+		return true
+	}
+	return len(s) > 2 && hexDigit(s[1]) && hexDigit(s[2]) && (s[1] >= '2' && s[1] <= '7' || s[1] > '9')
+}
+
+// soft takes apart what was encoded for transport, and joins what was cut.
+func (r *reader) soft(s string) {
+	if u, ok := quotedPrintable(s); ok {
+		r.reading(u)
+	}
+	if strings.Contains(s, "=?") {
+		r.encodedWords(s)
+	}
+	if strings.Contains(s, "+A") {
+		if u, ok := utf7(s); ok {
+			r.reading(u)
+		}
+	}
+	if u, ok := joinStrings(s); ok {
+		r.reading(u)
+	}
+	if u, ok := continued(s); ok {
+		r.reading(u)
+	}
+}
+
+// quotedPrintable decodes =XX and takes soft line breaks out, RFC 2045 section 6.7.
+func quotedPrintable(s string) (_ string, found bool) {
+	if strings.IndexByte(s, '=') < 0 {
+		return s, false
+	}
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] != '=':
+			b = append(b, s[i])
+		case i+2 < len(s) && hexDigit(s[i+1]) && hexDigit(s[i+2]):
+			b, found = append(b, unhex(s[i+1])<<4|unhex(s[i+2])), true
+			i += 2
+		case i+1 < len(s) && (s[i+1] == '\n' || s[i+1] == '\r'):
+			found = true
+			if i++; s[i] == '\r' && i+1 < len(s) && s[i+1] == '\n' {
+				i++
+			}
+		default:
+			b = append(b, '=')
+		}
+	}
+	return string(b), found
+}
+
+// encodedWords decodes =?charset?B?…?= and =?charset?Q?…?=, RFC 2047, whatever the
+// character set: what destinations are made of is ASCII in all of them.
+func (r *reader) encodedWords(s string) {
+	var b strings.Builder
+	for {
+		head, rest, ok := strings.Cut(s, "=?")
+		if !ok {
+			break
+		}
+		if strings.TrimSpace(head) != "" {
+			b.WriteString(head)
+		}
+		charset, rest, _ := strings.Cut(rest, "?")
+		how, rest, _ := strings.Cut(rest, "?")
+		body, after, ok := strings.Cut(rest, "?=")
+		if !ok || len(charset) > 40 || len(how) != 1 {
+			s = s[len(head)+2:]
+			continue
+		}
+		switch how {
+		case "q", "Q":
+			d, _ := quotedPrintable(strings.ReplaceAll(body, "_", " "))
+			b.WriteString(d)
+		case "b", "B":
+			b.Write(anyBase64(body))
+		}
+		s = after
+	}
+	b.WriteString(s)
+	r.reading(b.String())
+}
+
+// anyBase64 decodes base64 however short, and whatever it holds.
+func anyBase64(s string) []byte {
+	var out []byte
+	s = strings.TrimRight(s, "=")
+	if len(s) >= 2 && plainBase64(s) {
+		var w, bits uint32
+		for i := range len(s) {
+			w, bits = w<<6|uint32(sextet[s[i]]), bits+6
+			if bits >= 8 {
+				bits -= 8
+				out = append(out, byte(w>>bits))
+			}
+		}
+	}
+	return out
+}
+
+func plainBase64(s string) bool {
+	for i := range len(s) {
+		if signs[s[i]]&runByte == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// utf7Sign reports "+A" and a character that UTF-7 has at the start of ASCII text.
+func utf7Sign(s string) bool {
+	return len(s) >= 4 && s[1] == 'A' && s[2] >= 'A' && s[2] <= 'H'
+}
+
+// utf7 decodes the shifted parts of UTF-7 that are ASCII, RFC 2152.
+func utf7(s string) (_ string, found bool) {
+	var b strings.Builder
+	for {
+		i := strings.Index(s, "+A")
+		if i < 0 {
+			break
+		}
+		end := i + 1
+		for end < len(s) && (alnum(s[end]) || s[end] == '+' || s[end] == '/') {
+			end++
+		}
+		text, ok := shifted(s[i+1 : end])
+		if !ok {
+			b.WriteString(s[:i+2])
+			s = s[i+2:]
+			continue
+		}
+		b.WriteString(s[:i])
+		b.WriteString(text)
+		if found = true; end < len(s) && s[end] == '-' {
+			end++
+		}
+		s = s[end:]
+	}
+	b.WriteString(s)
+	return b.String(), found
+}
+
+func shifted(s string) (string, bool) {
+	raw := anyBase64(s)
+	if len(raw) < 2 {
+		return "", false
+	}
+	units := make([]uint16, 0, len(raw)/2)
+	for i := 0; i+1 < len(raw); i += 2 {
+		units = append(units, uint16(raw[i])<<8|uint16(raw[i+1]))
+	}
+	text := string(utf16.Decode(units))
+	return text, !strings.ContainsRune(text, utf8.RuneError)
+}
