@@ -32,6 +32,7 @@ type parts struct {
 	scheme string // of a URL; "" when it was left out
 	port   string // of a URL or Host, without leading zeros; "" if it is the scheme's own or not given
 	path   string // of a URL, starting with "/"
+	code   bool   // Text of a command, script or query
 	sigil  byte   // "#", "@" or "!" before Text, 0 for none
 }
 

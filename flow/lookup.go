@@ -10,6 +10,10 @@ import (
 // for however short.
 const MinText = 6
 
+// minCopied is how many words of a command must have been seen in a row for it to be
+// Untrusted.
+const minCopied = 5
+
 // Finding is what a ledger knows of one destination.
 type Finding struct {
 	Origin   Origin     // Malformed, Untrusted, Unknown or Typed
@@ -71,6 +75,9 @@ func (q *query) reset(d Destination) {
 		q.place(p)
 	default:
 		q.plainText(d.Canonical)
+		if p.code { // files and fields look like hosts; what is one is a destination of its own
+			q.any, q.whole, q.short = q.any[:0], q.whole[:0], len(q.words) < minCopied
+		}
 	}
 }
 
