@@ -152,13 +152,15 @@ func (f *finder) text(s string) {
 
 // url takes a URL as written, and what follows it.
 func (f *finder) url(s, after string) {
-	_, rest := cutScheme(s)
+	s = strings.TrimPrefix(s, ":")
+	scheme, rest := cutScheme(s)
 	a := authority(s)
 	if a == "" || strings.ContainsAny(a, "$*!,();") || len(a)+len("://") >= len(rest) && strings.HasPrefix(after, "{") {
 		return // put together when it runs: the text as a whole is what is asked about
 	}
 	d, ok := parseURL(s)
-	if ok && (d.Malformed == "" || strings.IndexByte(a, '@') >= 0) {
+	_, network := netSchemes[scheme]
+	if ok && (d.Malformed == "" || strings.IndexByte(a, '@') >= 0 && (network || webSchemes[scheme] != "")) {
 		f.add(withHidden(d)...)
 		return
 	}

@@ -87,6 +87,12 @@ var sextet = func() (t [256]uint8) {
 // tried. Three bits of a quad are the high bits of its bytes, which tells other words
 // from it without decoding.
 func (r *reader) base64(run string) {
+	if plainUTF8(appendBase64(nil, run[:min(len(run), probe)])) {
+		if b := appendBase64(nil, run); plainUTF8(b) {
+			r.reading(string(b))
+			return
+		}
+	}
 	for cut := range 4 {
 		start := -1
 		i := cut
@@ -98,19 +104,24 @@ func (r *reader) base64(run string) {
 				continue
 			}
 			if start >= 0 && i-start >= 4*minQuads {
-				r.quads(run[start:i])
+				r.quads(run[max(cut, start-4) : i+4])
 			}
 			start = -1
 		}
 		if start >= 0 && len(run)-start >= 4*minQuads {
-			r.quads(run[start:])
+			r.quads(run[max(cut, start-4):])
 		}
 	}
 }
 
-// quads decodes base64; what is left over at the end is decoded as far as it goes.
-func (r *reader) quads(run string) {
-	out := make([]byte, 0, len(run)*3/4)
+// probe is how many characters of a run are tried as a whole first.
+const probe = 24
+
+// quads reads base64 in which at least a part is ASCII.
+func (r *reader) quads(run string) { r.decoded(appendBase64(make([]byte, 0, len(run)), run)) }
+
+// appendBase64 decodes base64; what is left over at the end is decoded as far as it goes.
+func appendBase64(out []byte, run string) []byte {
 	for len(run) >= 2 {
 		n := min(4, len(run))
 		var w uint32
@@ -123,11 +134,36 @@ func (r *reader) quads(run string) {
 		out = append(out, byte(w>>16), byte(w>>8), byte(w))[:len(out)+n-1]
 		run = run[n:]
 	}
-	r.decoded(out)
+	return out
+}
+
+// plainUTF8 reports text in whatever script; the last character may be cut.
+func plainUTF8(b []byte) bool {
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		switch {
+		case r == utf8.RuneError && n == 1 && (utf8.FullRune(b) || len(b) > 3):
+			return false
+		case r < ' ' && !asciiSpace[byte(r)], r == 0x7F:
+			return false
+		}
+		b = b[n:]
+	}
+	return true
 }
 
 // hex reads the stretches of run that are hexadecimal of ASCII.
 func (r *reader) hex(run string) {
+	if len(run)%2 == 0 && onlyHex(run) {
+		whole := make([]byte, len(run)/2)
+		for i := range whole {
+			whole[i] = unhex(run[2*i])<<4 | unhex(run[2*i+1])
+		}
+		if plainUTF8(whole) {
+			r.reading(string(whole))
+			return
+		}
+	}
 	for cut := range 2 {
 		var out []byte
 		for i := cut; i+2 <= len(run); i += 2 {
@@ -146,8 +182,13 @@ func (r *reader) hex(run string) {
 	}
 }
 
-// decoded takes bytes that are all ASCII if they are text.
+// decoded takes bytes if they are text; what is not ASCII at their ends was none.
 func (r *reader) decoded(b []byte) {
+	for i, c := range b {
+		if c >= utf8.RuneSelf {
+			b[i] = ' '
+		}
+	}
 	// Two bytes for each character, as some shells want commands.
 	if zeros := strings.Count(string(b), "\x00"); zeros > 0 && zeros*3 > len(b) {
 		b = []byte(strings.ReplaceAll(string(b), "\x00", ""))

