@@ -87,11 +87,16 @@ var sextet = func() (t [256]uint8) {
 // tried. Three bits of a quad are the high bits of its bytes, which tells other words
 // from it without decoding.
 func (r *reader) base64(run string) {
-	if plainUTF8(appendBase64(nil, run[:min(len(run), probe)])) {
+	var few [probe]byte
+	switch b := appendBase64(few[:0], run[:min(len(run), probe)]); {
+	case plainUTF8(b):
 		if b := appendBase64(nil, run); plainUTF8(b) {
 			r.reading(string(b))
 			return
 		}
+	case wideText(b):
+		r.reading(utf16Text(appendBase64(nil, run)))
+		return
 	}
 	for cut := range 4 {
 		start := -1
@@ -135,6 +140,26 @@ func appendBase64(out []byte, run string) []byte {
 		run = run[n:]
 	}
 	return out
+}
+
+// wideText reports text with two bytes for each character, the low one first, as some
+// shells want commands.
+func wideText(b []byte) bool {
+	zeros := 0
+	for i := 1; i < len(b); i += 2 {
+		if b[i] == 0 {
+			zeros++
+		}
+	}
+	return zeros > len(b)/4
+}
+
+func utf16Text(b []byte) string {
+	units := make([]uint16, len(b)/2)
+	for i := range units {
+		units[i] = uint16(b[2*i]) | uint16(b[2*i+1])<<8
+	}
+	return string(utf16.Decode(units))
 }
 
 // plainUTF8 reports text in whatever script; the last character may be cut.
@@ -189,7 +214,6 @@ func (r *reader) decoded(b []byte) {
 			b[i] = ' '
 		}
 	}
-	// Two bytes for each character, as some shells want commands.
 	if zeros := strings.Count(string(b), "\x00"); zeros > 0 && zeros*3 > len(b) {
 		b = []byte(strings.ReplaceAll(string(b), "\x00", ""))
 	}

@@ -61,7 +61,7 @@ func unfolded(s string, use func(string)) {
 
 // reading takes one reading and looks for further disguises in it.
 func (r *reader) reading(s string) {
-	if len(s) > r.budget[r.depth] {
+	if s == "" || len(s) > r.budget[r.depth] {
 		return
 	}
 	r.budget[r.depth] -= len(s)
