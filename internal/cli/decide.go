@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -136,6 +137,7 @@ func sayDecide(log *slog.Logger, f decideFlags, cfg *config.Config) {
 			all = []*policy.Policy{p}
 		}
 	}
+	slices.SortFunc(all, func(a, b *policy.Policy) int { return strings.Compare(a.Name(), b.Name()) })
 	var names []string
 	for _, p := range all {
 		names = append(names, p.Name())

@@ -197,7 +197,11 @@ func text(to *string, f doc.Member, max int) error {
 
 func kind(f doc.Member, want doc.Kind) error {
 	if got := f.Value.Kind(); got != want {
-		return fmt.Errorf("%s has to be a %s, this is a %s", f.Name, want, got)
+		article := "a"
+		if want == doc.Object {
+			article = "an"
+		}
+		return fmt.Errorf("%s has to be %s %s, this is %s", f.Name, article, want, got)
 	}
 	return nil
 }

@@ -54,10 +54,7 @@ func Run(ctx context.Context, opt Options) error {
 	if opt.MaxLine <= 0 {
 		opt.MaxLine = MaxLine
 	}
-	s := &stream{
-		opt: opt, shared: sallyport.NewMemoryStore(nil),
-		sessions: make(map[string]*session), lists: make(map[string]toolList), noticed: make(map[string]bool),
-	}
+	s := newStream(opt)
 	defer s.close()
 	in := newLines(opt.In, opt.MaxLine, s.flush)
 	for {
@@ -98,6 +95,13 @@ type stream struct {
 type toolList struct {
 	tools []contract.Tool
 	shown doc.Value // the result of tools/list
+}
+
+func newStream(opt Options) *stream {
+	return &stream{
+		opt: opt, shared: sallyport.NewMemoryStore(nil),
+		sessions: make(map[string]*session), lists: make(map[string]toolList), noticed: make(map[string]bool),
+	}
 }
 
 var errOutput = errors.New("standard output")
