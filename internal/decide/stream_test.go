@@ -113,17 +113,20 @@ func calls(id int, tool string) string {
 
 var clock = regexp.MustCompile(`\d\d:\d\d:\d\d\)|"time":"[^"]*"`)
 
+// texts are the engine's own words, which other tests hold.
+var texts = regexp.MustCompile(`"(reason|text)":"[^"]+"`)
+
 // The lines themselves, members in their order.
 func TestLines(t *testing.T) {
 	out := run(t, options(t, mailConfig), listed, opened, read1, shown1, toEve, strings.Replace(toBob, ":3", `:"q\n"`, 1), "{", calls(9, "search"), calls(10, "search"), calls(11, "search"))
 	want := []string{
 		`{"id":1,"verdict":"allow","check":"","rule":"mail","reason":"","evidence":[],"session":"s","call":1,"runs":true}`,
-		`{"id":2,"verdict":"deny","check":"flow","rule":"mail","reason":"destination to='eve@attacker.example' was first seen in the output of 'read_ticket' (call 1, T at content[0].text; untrusted text does not choose where things go. Ask the user for the destination, or have it added to trusted_destinations","evidence":[{"argument":"to","destination":"eve@attacker.example","origin":"untrusted","upstream":"mail","tool":"read_ticket","call":1,T,"place":"content[0].text"}],"session":"s","call":2,"runs":false}`,
-		`{"id":"q\n","verdict":"ask","check":"flow","rule":"mail","reason":"a human has to agree first: destination to='bob@partner.example' is not a vouched recipient","evidence":[{"argument":"to","destination":"bob@partner.example","origin":"unknown"}],"session":"s","call":3,"runs":false,"questions":[{"check":"flow","argument":"to","destination":"bob@partner.example","text":"destination to='bob@partner.example' is not a vouched recipient"}]}`,
+		`{"id":2,"verdict":"deny","check":"flow","rule":"mail","reason":"…","evidence":[{"argument":"to","destination":"eve@attacker.example","origin":"untrusted","upstream":"mail","tool":"read_ticket","call":1,T,"place":"content[0].text"}],"session":"s","call":2,"runs":false}`,
+		`{"id":"q\n","verdict":"ask","check":"flow","rule":"mail","reason":"…","evidence":[{"argument":"to","destination":"bob@partner.example","origin":"unknown"}],"session":"s","call":3,"runs":false,"questions":[{"check":"flow","argument":"to","destination":"bob@partner.example","text":"…"}]}`,
 		`{"error":"JSON refused at byte 1: the data ends before the value does","line":7}`,
 	}
 	for i, w := range want {
-		if got := clock.ReplaceAllString(out[i], "T"); got != w {
+		if got := texts.ReplaceAllString(clock.ReplaceAllString(out[i], "T"), `"$1":"…"`); got != w {
 			t.Errorf("got\n%s\nwant\n%s", got, w)
 		}
 	}
