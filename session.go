@@ -7,6 +7,7 @@ import (
 
 	"github.com/sallyport-dev/sallyport/contract"
 	"github.com/sallyport-dev/sallyport/doc"
+	"github.com/sallyport-dev/sallyport/flow"
 	"github.com/sallyport-dev/sallyport/policy"
 )
 
@@ -40,6 +41,10 @@ type pending struct {
 	limits   []string // rate limits of the rule that allows
 	rated    bool     // they were debited
 	started  bool
+	// What the call names: echo may be read back in its result and taints nothing then,
+	// wrote is what nobody vouched for.
+	echo, wrote []flow.Destination
+	endorsed    bool // it fetches a page or file that the user named
 }
 
 // agreed is what a yes covers: this question, about this destination, as long as it is
@@ -67,7 +72,7 @@ func (s *Session) Decide(ctx context.Context, c Call) Decision {
 	p.decision = Decision{ID: s.decisions, Call: s.calls, DryRun: s.engine.opt.DryRun}
 	if before := s.pending[c.Continues]; before != nil && before.goesOn() && sameCall(before.call, c) {
 		p.rounds, p.charged, p.rated, p.agreed = before.rounds+1, before.charged, before.rated, before.agreed
-		delete(s.pending, c.Continues)
+		s.drop(c.Continues)
 	}
 	s.mu.Unlock()
 
@@ -99,7 +104,7 @@ func (s *Session) keep(p *pending) {
 	s.pending[p.decision.ID] = p
 	s.oldest = append(s.oldest, p.decision.ID)
 	for len(s.pending) > maxPending {
-		delete(s.pending, s.oldest[0])
+		s.drop(s.oldest[0])
 		s.oldest = s.oldest[1:]
 	}
 	if len(s.oldest) > 2*maxPending {
@@ -162,7 +167,8 @@ func (s *Session) Start(ctx context.Context, id DecisionID) Decision {
 	answered := len(p.agreed) > 0
 	s.mu.Unlock()
 	if s.engine.opt.DryRun && d.Verdict != Allow {
-		return d // nothing to enforce
+		s.runs(p) // nothing to enforce
+		return d
 	}
 
 	e := evaluation{s: s, p: p, d: d, again: true}
@@ -186,7 +192,19 @@ func (s *Session) Start(ctx context.Context, id DecisionID) Decision {
 	s.mu.Lock()
 	p.decision = e.d
 	s.mu.Unlock()
+	if e.d.Runs() {
+		s.runs(p)
+	}
 	return e.d
+}
+
+// runs notes what a call that is about to run makes of its own words.
+func (s *Session) runs(p *pending) {
+	s.ledger.Wrote(p.wrote)
+	p.endorsed = s.endorses(p)
+	s.mu.Lock()
+	s.running[p.decision.Call] = p
+	s.mu.Unlock()
 }
 
 // Writes reports whether a call's contract confines what it writes: such calls are
@@ -204,6 +222,14 @@ func (s *Session) Writes(c Call) bool {
 func (s *Session) Forget(id DecisionID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.drop(id)
+}
+
+// drop forgets a decision. The lock must be held.
+func (s *Session) drop(id DecisionID) {
+	if p := s.pending[id]; p != nil {
+		delete(s.running, p.decision.Call)
+	}
 	delete(s.pending, id)
 }
 
