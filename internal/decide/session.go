@@ -24,17 +24,19 @@ type session struct {
 	lost    []mcp.ID         // calls whose result could not be read
 }
 
-// call is a call that waits for an answer, or that runs and has no result yet.
+// call is a call that waits for an answer, or that runs and has no result yet. The engine
+// keeps it as long: a result has the labels of its call.
 type call struct {
-	decision sallyport.DecisionID // while it waits for an answer
-	asking   int                  // bytes of its line while it waits for an answer, else 0
-	lost     bool                 // its result could not be read
+	decision sallyport.DecisionID
+	size     int  // bytes of its line
+	asking   bool // it waits for an answer
+	lost     bool // its result could not be read
 	number   uint64
 	subject  policy.Subject
 	upstream string
 	name     string
-	args     sallyport.Value // while it waits for an answer
-	recorded uint64          // its verdict in the log
+	args     sallyport.Value
+	recorded uint64 // its verdict in the log
 	began    time.Time
 }
 
@@ -84,20 +86,17 @@ func (s *stream) call(ctx context.Context, t *session, m *message, size int) err
 		return fmt.Errorf("call %s of this session is still open", quote.Text(m.id.Raw(), maxShown))
 	case len(t.calls) >= MaxOpen:
 		return fmt.Errorf("%d calls of this session are open: send their results, or end it", MaxOpen)
+	case s.held+size > MaxHeld:
+		return fmt.Errorf("calls of %d bytes are open in all sessions: send answers and results, or end sessions", s.held)
 	}
 	d := t.session.Decide(ctx, sallyport.Call{Subject: m.subject, Upstream: m.upstream, Name: m.name, Args: m.args})
-	if d.Verdict == sallyport.Ask && !d.Runs() && s.asked+size > MaxAsked {
-		t.session.Forget(d.ID)
-		return fmt.Errorf("calls of %d bytes wait for an answer: answer them, or end their sessions", s.asked)
-	}
 	c := &call{
-		number: d.Call, subject: m.subject, upstream: strings.Clone(m.upstream), name: strings.Clone(m.name), args: m.args, began: time.Now(),
+		decision: d.ID, size: size, number: d.Call, subject: m.subject,
+		upstream: strings.Clone(m.upstream), name: strings.Clone(m.name), args: m.args, began: time.Now(),
 	}
+	t.calls[m.id.Key()] = c
+	s.held += size
 	s.settle(ctx, t, m.id, c, d, "")
-	if c.decision != 0 {
-		c.asking = size
-		s.asked += size
-	}
 	return nil
 }
 
@@ -105,9 +104,8 @@ func (s *stream) call(ctx context.Context, t *session, m *message, size int) err
 // for as long as something of it is still to come. The line is final: what it says runs
 // counts as running.
 func (s *stream) settle(ctx context.Context, t *session, id mcp.ID, c *call, d sallyport.Decision, detail string) {
-	decided := d.ID
 	if d.Runs() {
-		d = t.session.Start(ctx, decided)
+		d = t.session.Start(ctx, c.decision)
 		c.began = time.Now()
 	}
 	if seq, ok := s.recordVerdict(t, id, c, d, detail); ok || s.opt.AuditContinue {
@@ -117,24 +115,23 @@ func (s *stream) settle(ctx context.Context, t *session, id mcp.ID, c *call, d s
 		d.Reason = "the verdict could not be recorded, and audit.on_failure is deny"
 	}
 	s.out = appendDecision(s.out, t.name, id, d)
-	if d.Verdict == sallyport.Ask && !d.Runs() {
-		c.decision = decided
-		t.calls[id.Key()] = c
-		return
+	c.asking = d.Verdict == sallyport.Ask && !d.Runs()
+	if !c.asking && !d.Runs() {
+		s.close(t, id, c)
 	}
-	t.session.Forget(decided)
-	c.decision, c.args = 0, sallyport.Value{}
-	if d.Runs() {
-		t.calls[id.Key()] = c
-	} else {
-		delete(t.calls, id.Key())
-	}
+}
+
+// close forgets a call.
+func (s *stream) close(t *session, id mcp.ID, c *call) {
+	t.session.Forget(c.decision)
+	delete(t.calls, id.Key())
+	s.held -= c.size
 }
 
 func (s *stream) answer(ctx context.Context, t *session, m *message) error {
 	c := t.calls[m.id.Key()]
 	switch {
-	case c == nil || c.decision == 0:
+	case c == nil || !c.asking:
 		return fmt.Errorf("call %s of this session waits for no answer", quote.Text(m.id.Raw(), maxShown))
 	case len(t.lost) > 0 && m.approve:
 		return lostResult(t.lost[0])
@@ -143,8 +140,6 @@ func (s *stream) answer(ctx context.Context, t *session, m *message) error {
 	if m.approve {
 		detail = "a human said yes"
 	}
-	s.asked -= c.asking
-	c.asking = 0
 	s.settle(ctx, t, m.id, c, t.session.Answer(ctx, c.decision, m.approve), detail)
 	return nil
 }
@@ -154,11 +149,11 @@ func (s *stream) result(t *session, m *message) error {
 	switch {
 	case c == nil:
 		return fmt.Errorf("call %s of this session is not open: it was not made, was refused, or has its result", quote.Text(m.id.Raw(), maxShown))
-	case c.decision != 0:
+	case c.asking:
 		return fmt.Errorf("call %s of this session waits for an answer and has not run", quote.Text(m.id.Raw(), maxShown))
 	}
 	t.session.Observe(sallyport.Output{Upstream: c.upstream, Tool: c.source(), Call: c.number, Value: m.result})
-	delete(t.calls, m.id.Key())
+	s.close(t, m.id, c)
 	if c.lost {
 		t.lost = slices.DeleteFunc(t.lost, func(id mcp.ID) bool { return id.Key() == m.id.Key() })
 	}

@@ -20,7 +20,7 @@ const (
 	MaxLine      = 16 << 20 // bytes of a line without its end, by default
 	MaxSessions  = 10_000   // open at once
 	MaxOpen      = 4096     // calls of one session that are open: asked, or without a result
-	MaxAsked     = 64 << 20 // bytes of the lines of all calls that wait for an answer
+	MaxHeld      = 64 << 20 // bytes of the lines of all calls that are open
 	MaxUpstreams = 256      // of which tools are listed
 )
 
@@ -55,7 +55,7 @@ func Run(ctx context.Context, opt Options) error {
 		opt.MaxLine = MaxLine
 	}
 	s := newStream(opt)
-	defer s.close()
+	defer s.endAll()
 	in := newLines(opt.In, opt.MaxLine, s.flush)
 	for {
 		line, long, err := in.next()
@@ -86,7 +86,7 @@ type stream struct {
 	shared   sallyport.Store // rate limits
 	sessions map[string]*session
 	lists    map[string]toolList
-	asked    int // bytes of the lines of calls that wait for an answer
+	held     int // bytes of the lines of the calls that are open
 	noticed  map[string]bool
 	out      []byte
 }
@@ -122,8 +122,8 @@ func (s *stream) flush() error {
 	return nil
 }
 
-// close ends the sessions that are still open.
-func (s *stream) close() {
+// endAll ends the sessions that are still open.
+func (s *stream) endAll() {
 	for _, t := range s.sessions {
 		s.recordSession(t, "end")
 	}
@@ -176,7 +176,7 @@ func (s *stream) do(ctx context.Context, m *message, size int) error {
 		return s.answer(ctx, t, m)
 	case "end":
 		for _, c := range t.calls {
-			s.asked -= c.asking
+			s.held -= c.size
 		}
 		delete(s.sessions, m.session)
 		s.recordSession(t, "end")
@@ -235,7 +235,7 @@ func (s *stream) lose(m message) {
 	if m.op != "result" || t == nil || m.id.IsZero() {
 		return
 	}
-	if c := t.calls[m.id.Key()]; c != nil && c.decision == 0 && !c.lost {
+	if c := t.calls[m.id.Key()]; c != nil && !c.asking && !c.lost {
 		c.lost = true
 		t.lost = append(t.lost, m.id)
 	}
