@@ -81,6 +81,17 @@ func (e *evaluation) carries(text string, isName bool, place func() string, sink
 	return true
 }
 
+// carriedFrom says where a reference in content comes from.
+func carriedFrom(c flow.Carried) string {
+	switch {
+	case c.Evidence.Tool == "" && c.Evidence.Call == 0, c.Evidence.Partial:
+		return "a link that was never seen before: nobody vouched for it"
+	case c.Origin == flow.Inside:
+		return "from the page or file that was fetched in " + where(c.Evidence)
+	}
+	return "first seen in " + where(c.Evidence)
+}
+
 func from(ev flow.Evidence) string {
 	if ev.Tool == "" && ev.Call == 0 {
 		return ""

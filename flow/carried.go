@@ -5,26 +5,27 @@ import (
 	"unicode"
 )
 
-// Carried is a reference in the content of a call that text from outside shows.
+// Carried is a reference in the content of a call for which nobody answers.
 type Carried struct {
-	Text     string // as the content has it; hostile; "" when only its source is known
-	Evidence Evidence
+	Text     string   // as the content has it; hostile; "" when only its source is known
+	Origin   Origin   // Untrusted; Inside on a page that the user named; Unknown
+	Evidence Evidence // where it was first seen, if it was
 }
 
 // maxCarried bounds what one content reports.
 const maxCarried = 8
 
 // Carried finds the links, addresses and accounts in text that were seen in output from
-// outside, and of which nothing better is known. It returns at most a few; none means
-// that the text carries none. It is safe for concurrent use.
+// outside or on an endorsed page, and the links that were never seen: a link that an
+// agent makes up can carry data in its path or query. What is known from elsewhere is
+// passed over. It returns at most a few; none means that the text carries none. It is
+// safe for concurrent use.
 func (l *Ledger) Carried(text string) []Carried {
 	c := carrier{l: l, excused: map[uint64]bool{}, seen: map[string]bool{}}
 	c.scan(text)
 	unfolded(text, c.scan)
-	if len(c.hits) > 0 {
-		c.explain(text)
-		unfolded(text, c.explain)
-	}
+	c.explain(text)
+	unfolded(text, c.explain)
 	c.accounts(text)
 	c.unexplained()
 	return c.found
@@ -83,7 +84,10 @@ func (c *carrier) token(t string) {
 			continue
 		}
 		f := c.l.Lookup(d)
-		if f.Origin == Untrusted {
+		switch {
+		case f.Origin == Untrusted, f.Endorsed:
+			c.report(t, f)
+		case f.Origin == Unknown && d.Kind != Email && c.leads(t):
 			c.report(t, f)
 		}
 		q := c.l.queries.Get().(*query)
@@ -95,10 +99,26 @@ func (c *carrier) token(t string) {
 	}
 }
 
-func (c *carrier) report(text string, f Finding) {
-	if len(c.found) < maxCarried && len(f.Evidence) > 0 {
-		c.found = append(c.found, Carried{text, f.Evidence[0]})
+// leads reports a token that readers and programs take for a link: hosts that are also the
+// names of files or of code are none.
+func (c *carrier) leads(t string) bool {
+	for _, d := range wholly(t) {
+		if d.Malformed == "" && (d.Kind == URL || d.Kind == Host && !isIP(d.parts.host) && d.parts.port == "") {
+			return true
+		}
 	}
+	return false
+}
+
+func (c *carrier) report(text string, f Finding) {
+	if len(c.found) >= maxCarried {
+		return
+	}
+	r := Carried{Text: text, Origin: f.Origin}
+	if len(f.Evidence) > 0 {
+		r.Evidence = f.Evidence[0]
+	}
+	c.found = append(c.found, r)
 }
 
 // unexplained reports a source of which the reference could not be cut out.
@@ -111,7 +131,7 @@ func (c *carrier) unexplained() {
 			c.l.mu.RLock()
 			e := c.l.evidence(uint32(h.evidence))
 			c.l.mu.RUnlock()
-			c.found = append(c.found, Carried{"", e})
+			c.found = append(c.found, Carried{"", Untrusted, e})
 			return
 		}
 	}
