@@ -53,7 +53,7 @@ var mayImport = map[string][]string{
 	"e2e/echoserver":    {},
 
 	// Measurements.
-	"bench/agentdojo": {".", "contract", "doc", "internal/strictyaml", "policy"},
+	"bench/agentdojo": {".", "contract", "doc", "flow", "internal/strictyaml", "policy"},
 }
 
 // engine is what can be imported alone by a program that has its own tool loop.
