@@ -54,6 +54,9 @@ func (e *evaluation) carries(text string, isName bool, place func() string, sink
 	}
 	if set.Carried != Allow {
 		for _, c := range l.Carried(text) {
+			if e.trustsReference(c.Text) {
+				continue
+			}
 			at, named := place(), "a link, address or account"
 			if c.Text != "" {
 				named = quoted(c.Text)
@@ -79,6 +82,20 @@ func (e *evaluation) carries(text string, isName bool, place func() string, sink
 		})
 	}
 	return true
+}
+
+// trustsReference reports a reference that the contract trusts as a destination.
+func (e *evaluation) trustsReference(text string) bool {
+	if text == "" || e.p.contract == nil {
+		return false
+	}
+	ds := flow.ScanText("", text)
+	for _, d := range ds {
+		if d.Malformed != "" || !trusts(e.p.contract, d) {
+			return false
+		}
+	}
+	return len(ds) > 0
 }
 
 // carriedFrom says where a reference in content comes from.
