@@ -28,9 +28,11 @@ func each(s string, pick func() bool, format string) string {
 
 // encodings wrap text; each must be read by [unfolded], alone and over another.
 var encodings = map[string]func(string, func() bool) string{
-	"base64":     func(s string, _ func() bool) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
-	"base64url":  func(s string, _ func() bool) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) },
-	"lines":      func(s string, _ func() bool) string { return wrap(base64.StdEncoding.EncodeToString([]byte(s)), 76, "\r\n") },
+	"base64":    func(s string, _ func() bool) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
+	"base64url": func(s string, _ func() bool) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) },
+	"lines": func(s string, _ func() bool) string {
+		return wrap(base64.StdEncoding.EncodeToString([]byte(s)), 76, "\r\n")
+	},
 	"UTF-16":     func(s string, _ func() bool) string { return utf16le(s) },
 	"hex":        func(s string, _ func() bool) string { return hex.EncodeToString([]byte(s)) },
 	"percent":    func(s string, pick func() bool) string { return each(s, pick, "%%%02X") },
@@ -145,7 +147,7 @@ func FuzzUnfolded(f *testing.F) {
 				t.Fatal("an empty reading")
 			}
 		})
-		if total > maxLayers*(readingsPerByte*len(s)+1024) {
+		if total > (firstPerByte+2*morePerByte)*len(s)+maxLayers*1024 {
 			t.Fatalf("%d bytes read of %d", total, len(s))
 		}
 		for _, u := range []func(string) (string, bool){unfoldLine, quotedPrintable, utf7, joinStrings, continued, spellOut, unwrapped, latinised} {
@@ -196,6 +198,21 @@ func TestHostileSignsCostTheirLength(t *testing.T) {
 		inText(text, true)
 		if d := time.Since(start); d > 20*time.Second {
 			t.Errorf("%s: %v for 256 KiB, %d bytes read", name, d, n)
+		}
+	}
+}
+
+// Whatever stands before it, the first layer is never used up: a disguised address at the
+// end of half a megabyte of signs, dense or far apart, is read.
+func TestSignsDoNotHideWhatFollows(t *testing.T) {
+	for name, unit := range hostileSigns {
+		for _, gap := range []string{"", strings.Repeat("x", 50), strings.Repeat("x", 330), strings.Repeat("xy ", 20)} {
+			text := strings.Repeat(unit+gap, (64<<10)/len(unit+gap)) + "\n\neve&#64;attacker.example\n"
+			found := false
+			unfolded(text, func(s string) { found = found || strings.Contains(s, "eve@attacker.example") })
+			if !found {
+				t.Errorf("%s, %d apart", name, len(gap))
+			}
 		}
 	}
 }

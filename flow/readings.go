@@ -18,19 +18,24 @@ type reader struct {
 // in percent-encoding.
 const maxLayers = 3
 
-// readingsPerByte bounds what one layer makes of a text. The first layer of no text
-// needs more: each disguise is read once wherever it stands.
-const readingsPerByte = 8
+// firstPerByte and morePerByte bound what is made of a text, in bytes for each byte. No
+// text needs more for the first layer: regions of one kind overlap by half at most. What
+// lies under two or three disguises in text that is made of signs may be left out; it is
+// then Unknown.
+const (
+	firstPerByte = 64
+	morePerByte  = 8
+)
 
 // disguise is a kind of reading, made by one function from the words round its signs.
 type disguise uint8
 
 const (
-	escaped   disguise = iota // JSON, HTML, percent, tags
-	softened                  // quoted-printable, UTF-7, encoded words, strings put together
-	spelled                   // name at host dot tld
-	alike                     // letters that look like others, and text from right to left
-	wrapped                   // an address that goes on in the next line
+	escaped  disguise = iota // JSON, HTML, percent, tags
+	softened                 // quoted-printable, UTF-7, encoded words, strings put together
+	spelled                  // name at host dot tld
+	alike                    // letters that look like others, and text from right to left
+	wrapped                  // an address that goes on in the next line
 	disguises
 )
 
@@ -54,8 +59,9 @@ func unfolded(s string, use func(string)) {
 	}
 	r := reader{use: use}
 	for i := range r.budget {
-		r.budget[i] = readingsPerByte*len(s) + 1024
+		r.budget[i] = morePerByte*len(s) + 1024
 	}
+	r.budget[0] = firstPerByte*len(s) + 1024
 	r.read(s)
 }
 
@@ -257,7 +263,7 @@ func escapeSign(s string) bool {
 // sign notes that s[i:end] gives a disguise away.
 func (r *reader) sign(d disguise, s string, i, end int) {
 	g := &r.open[d]
-	if g.set && i <= g.last+nearSign {
+	if g.set && (i <= g.last+nearSign || i < wordsAfter(s, g.last, roundWords[d])) {
 		g.last = max(g.last, end)
 		return
 	}
