@@ -1,6 +1,9 @@
 package flow
 
-import "unicode/utf8"
+import (
+	"math/bits"
+	"unicode/utf8"
+)
 
 // A reader looks for other readings of a text: what a person, a program or a model sees
 // in it once a disguise is taken away. Text is passed over once, byte by byte, for what
@@ -137,7 +140,7 @@ func (r *reader) read(s string) {
 			i = r.other(k, s, i)
 			continue
 		}
-		j, all := i+1, k
+		j, all := letterRun(s, i+1), k
 		for j < len(s) {
 			k = signs[s[j]]
 			if k&runByte == 0 {
@@ -159,6 +162,23 @@ func (r *reader) read(s string) {
 	for d := range disguises {
 		r.close(d, s)
 	}
+}
+
+// letterRun skips ASCII letters from s[i] on, eight at a time.
+func letterRun(s string, i int) int {
+	const high, rep = 0x8080808080808080, 0x0101010101010101
+	for len(s)-i >= 8 {
+		b := s[i : i+8]
+		w := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+		l := w | 0x20*rep
+		other := (w | ^((l&^high + (128-'a')*rep) &^ (l&^high + (127-'z')*rep))) & high
+		if other != 0 {
+			return i + bits.TrailingZeros64(other)/8
+		}
+		i += 8
+	}
+	return i
 }
 
 // spellers has, for each length of a run, a bit for each letter that one of that length
