@@ -3,6 +3,7 @@ package flow
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -293,6 +294,19 @@ func TestDisguisedSinksAreRead(t *testing.T) {
 		}
 		if worst != c.want {
 			t.Errorf("%q: %v, want %v", c.sink, worst, c.want)
+		}
+	}
+}
+
+// One character that is encoded is enough to hide the rest.
+func TestOneEncodedCharacter(t *testing.T) {
+	const address = "eve@attacker.example"
+	for i := range len(address) {
+		for _, format := range []string{"%%%02x", "=%02X", "&#%d;", `\u%04x`, `\x%02x`} {
+			text := "to " + address[:i] + fmt.Sprintf(format, address[i]) + address[i+1:] + " now"
+			if f := lookup(t, observed(t, text), address); f.Origin != Untrusted {
+				t.Errorf("%q: %v", text, f.Origin)
+			}
 		}
 	}
 }

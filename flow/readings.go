@@ -232,7 +232,7 @@ func (r *reader) other(k uint8, s string, i int) int {
 			}
 		}
 	case sgnEqual:
-		if equalSign(s[i:]) {
+		if equalSign(s, i) {
 			r.sign(softened, s, i, i+1)
 		}
 	case sgnQuote:

@@ -7,14 +7,33 @@ import (
 )
 
 // equalSign reports "=" that quoted-printable or an encoded word may start with.
-func equalSign(s string) bool {
+func equalSign(text string, at int) bool {
+	s := text[at:]
 	switch {
 	case len(s) < 2:
 		return false
 	case s[1] == '?', s[1] == '\n', s[1] == '\r':
 		return true
 	}
-	return len(s) > 2 && hexDigit(s[1]) && hexDigit(s[2]) && (s[1] >= '2' && s[1] <= '7' || s[1] > '9')
+	if len(s) < 3 || !hexDigit(s[1]) || !hexDigit(s[2]) || s[1] < '2' || s[1] > '7' && s[1] <= '9' {
+		return false
+	}
+	if strings.IndexByte("@.-_:/+=", unhex(s[1])<<4|unhex(s[2])) >= 0 {
+		return true
+	}
+	i := 3 // the value of id=6512 is a number, unless more encoding follows it
+	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
+		i++
+	}
+	if i < len(s) && (alnum(s[i]) || strings.IndexByte("=@.-_", s[i]) >= 0) {
+		return true
+	}
+	for i = at; i > 0 && at-i < maxLabel && inToken(text[i-1]); i-- {
+		if text[i-1] == '@' || text[i-1] == '.' {
+			return true // the end of an address
+		}
+	}
+	return false
 }
 
 // soft takes apart what was encoded for transport, and joins what was cut.
