@@ -183,6 +183,7 @@ func TestSlackPackFlow(t *testing.T) {
 	// does not vouch for the other.
 	d.run("slack/slack_post_message", post("U0ANALYST"), args{"ok": true, "channel": "D0DIRECT66", "message": args{"user": "U0ROBOT111", "text": "Lunch at noon."}})
 	d.want(sallyport.Ask, "slack/slack_post_message", post("D0DIRECT66"))
+	d.want(sallyport.Ask, "slack/slack_post_message", post("U0ANALYST"))
 }
 
 func TestGmailPackFlow(t *testing.T) {
