@@ -115,7 +115,7 @@ func (r *reader) wide(s string, i int) int {
 	case c >= 0x2E80 && c < 0xA000, c >= 0xAC00 && c <= 0xD7A3:
 		return i + n
 	case stopOf[c] != 0:
-		if i > 0 && i+n < len(s) && letterByte(s[i-1]) && letterByte(s[i+n]) {
+		if betweenWords(s, i, n) {
 			r.sign(alike, s, i, i+n)
 		}
 		return i + n
@@ -124,7 +124,7 @@ func (r *reader) wide(s string, i int) int {
 	for start > 0 && i-start < maxLabel && alnum(s[start-1]) {
 		start--
 	}
-	all, some := true, false
+	all, some, odd := true, false, false
 	for i < len(s) {
 		if s[i] < utf8.RuneSelf {
 			if !alnum(s[i]) {
@@ -139,18 +139,33 @@ func (r *reader) wide(s string, i int) int {
 		}
 		i += n
 		switch {
-		case !all:
 		case latin(c) != 0:
 			some = true
-		case c >= 0xFF01 && c <= 0xFF5E, c >= 0x1D400 && c < 0x1D800, c >= 0x300 && c < 0x370:
-		default:
+		case stable(c), c >= 0xC0 && c < 0x250 && !compound(c):
 			all = false
+		default:
+			odd = true
 		}
 	}
-	if all && some {
+	if all && some && !odd || odd && plainWordDiffers(s[start:i]) {
 		r.sign(alike, s, start, i)
 	}
 	return max(i, behind)
+}
+
+// compound reports letters of extended Latin that folding takes apart.
+func compound(c rune) bool {
+	return c == 0x130 || c == 0x132 || c == 0x133 || c == 0x13F || c == 0x140 || c == 0x149 || c == 0x17F || c >= 0x1C4 && c <= 0x1CC || c >= 0x1F1 && c <= 0x1F3
+}
+
+func plainWordDiffers(s string) bool {
+	f := Fold(s)
+	return plainWord(f) != f
+}
+
+// betweenWords reports that letters or digits stand right before and after s[i:i+n].
+func betweenWords(s string, i, n int) bool {
+	return i > 0 && i+n < len(s) && (alnum(s[i-1]) || s[i-1] >= utf8.RuneSelf) && (alnum(s[i+n]) || s[i+n] >= utf8.RuneSelf)
 }
 
 // letterByte reports letters, of whatever script.
@@ -223,7 +238,15 @@ func plainWord(s string) string {
 		b = append(b, plain...)
 	}
 	for i, r := range s {
-		if c := stopOf[r]; c != 0 || r < utf8.RuneSelf && !alnum(byte(r)) {
+		c := stopOf[r]
+		if c != 0 && !betweenWords(s, i, utf8.RuneLen(r)) {
+			c = 0
+			flush(i)
+			b = utf8.AppendRune(b, r)
+			from = i + utf8.RuneLen(r)
+			continue
+		}
+		if c != 0 || r < utf8.RuneSelf && !alnum(byte(r)) {
 			flush(i)
 			if c == 0 {
 				c = byte(r)

@@ -254,6 +254,7 @@ func (q *query) place(p *parts) {
 }
 
 func (q *query) plainText(s string) {
+	written := s
 	if plain, ok := latinised(s); ok {
 		s = plain
 	}
@@ -263,7 +264,7 @@ func (q *query) plainText(s string) {
 	q.words, q.pairs = q.words[:words], q.pairs[:pairs]
 	fold := Fold(s)
 	account := accountLike(s)
-	q.short = utf8.RuneCountInString(fold) < MinText && !account
+	q.short = utf8.RuneCountInString(Fold(written)) < MinText && !account
 	if account {
 		for i := range len(fold) {
 			if alnum(fold[i]) {
