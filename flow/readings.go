@@ -57,7 +57,7 @@ const (
 // unfolded calls use with other readings of s. Most text has none, and is only passed
 // over.
 func unfolded(s string, use func(string)) {
-	if len(s) < 6 {
+	if len(s) < 3 {
 		return
 	}
 	r := reader{use: use}
