@@ -49,7 +49,9 @@ func fillDisk(s *Store, n int) {
 	limit := logStart + frameExtra + int64(len("before")+n)
 	var old syscall.Rlimit
 	fatal(syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old))
-	fatal(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: uint64(limit), Max: old.Max}))
+	low := old
+	setLimit(&low.Cur, limit)
+	fatal(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &low))
 	for range 2 {
 		if err := s.Append(context.Background(), "l", bytes.Repeat([]byte("x"), 10_000)); err == nil {
 			fatal(errors.New("appended beyond the limit"))
@@ -59,6 +61,9 @@ func fillDisk(s *Store, n int) {
 	fatal(s.Append(context.Background(), "l", []byte("after")))
 	fmt.Println("done")
 }
+
+// setLimit sets a limit, whose type differs between systems.
+func setLimit[T int64 | uint64](to *T, n int64) { *to = T(n) }
 
 // A process that dies within its write, with the lock, stops nobody and leaves no entry.
 func TestKilledWithinWrite(t *testing.T) {
