@@ -119,6 +119,33 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// An entry that was cut off before this process read it is missed when it appends.
+func TestCutUnread(t *testing.T) {
+	o := newOptions(t)
+	a := openAs(t, o)
+	appendTo(t, a, "l", "one")
+	path := logFile(t, o)
+	one := len(readFile(t, path))
+	b := openAs(t, o)
+	appendTo(t, b, "l", "two")
+	two := readFile(t, path)
+	for n := one; n < len(two); n++ {
+		overwrite(t, path, two)
+		c := openAs(t, o)
+		wantEntries(t, c, "l", 0, "one", "two")
+		overwrite(t, path, two[:n])
+		if err := a.Append(t.Context(), "l", nil); !errors.Is(err, ErrDamaged) {
+			t.Errorf("cut to %d: appended, %v", n, err)
+		}
+		if e, err := c.Read(t.Context(), "l", 2, 0); !errors.Is(err, ErrDamaged) {
+			t.Errorf("cut to %d: read %q, %v", n, e, err)
+		}
+		l, _ := a.Log("l")
+		l.damage = nil // as if this had been another process
+		_ = c.Close()
+	}
+}
+
 // Logs of two names or sessions cannot stand for each other.
 func TestForeignLog(t *testing.T) {
 	o := newOptions(t)

@@ -58,11 +58,12 @@
 //
 // A process that is killed within the first write leaves a torn tail: a proper check and
 // too few bytes after it, or too few bytes for a check. The next process that appends cuts
-// it off, under the lock. A reader that finds one waits for the lock, so as not to mistake
-// a write that is under way, and then reads as if it were not there: the entry was never
-// appended. Anything else that does not verify is damage, and so are a log that is shorter
-// than its mark or than this process has read, a log without a name in the file system,
-// and a log that the table knows and that is not there.
+// it off, under the lock. A reader reads as if it were not there, without a lock: it is a
+// write that is under way or one that never ends, and either is no entry yet. Anything else
+// that does not verify, looked at again under the lock, is damage, and so are a log that is
+// shorter than this process has read, than its mark was when this process joined, or than
+// its mark is when it appends, a log without a name in the file system, and a log that the
+// table knows and that is not there.
 //
 // # Table
 //

@@ -25,7 +25,7 @@ type Log struct {
 	c      chain    // after the entries that were verified
 	end    int64    // where they end
 	index  []int64  // where each of them starts
-	low    mark     // the mark when the log was opened
+	low    mark     // the mark as it was last read
 	buf    []byte
 }
 
@@ -88,6 +88,13 @@ func (l *Log) Append(ctx context.Context, entry []byte) (index int, err error) {
 	if _, err := l.open(ctx, true); err != nil {
 		return 0, err
 	}
+	// What others appended is verified before the lock as far as it goes: with the lock
+	// it would keep them waiting.
+	if size, err := l.size(); err != nil {
+		return 0, err
+	} else if err := l.forward(size, nil); err != nil && !errors.Is(err, errTorn) && !errors.Is(err, errBad) {
+		return 0, err
+	}
 	if err := lock(ctx, l.f, true, l.s.wait); err != nil {
 		return 0, fmt.Errorf("store: log %q: %w", l.name, err)
 	}
@@ -120,6 +127,9 @@ func (l *Log) Append(ctx context.Context, entry []byte) (index int, err error) {
 
 // catchUp verifies what others appended and cuts a torn tail off. It needs the lock.
 func (l *Log) catchUp() error {
+	if err := l.readMark(l.f); err != nil {
+		return err
+	}
 	size, err := l.size()
 	if err != nil || size == l.end {
 		return err
@@ -180,10 +190,14 @@ func (l *Log) Read(ctx context.Context, from, max int) (entries [][]byte, err er
 	return entries, nil
 }
 
-// readNew verifies what follows. What does not verify is looked at again under the lock:
-// it may have been read while it was written.
+// readNew verifies what follows. An entry that is not whole is none yet, or never: its
+// Append has not returned. What does not verify is looked at again under the lock: it may
+// have been read while it was written.
 func (l *Log) readNew(ctx context.Context, size int64, take func([]byte) bool) error {
 	err := l.forward(size, take)
+	if errors.Is(err, errTorn) && l.end >= l.low.end {
+		return nil
+	}
 	if !errors.Is(err, errTorn) && !errors.Is(err, errBad) {
 		return err
 	}
@@ -316,7 +330,13 @@ func (l *Log) open(ctx context.Context, create bool) (ok bool, err error) {
 	} else if err != nil {
 		return false, fmt.Errorf("store: log %q: %w", l.name, err)
 	}
-	if err = l.readMark(ctx, f); err != nil {
+	if err = lock(ctx, f, false, l.s.wait); err != nil {
+		err = fmt.Errorf("store: log %q: %w", l.name, err)
+	} else {
+		err = l.readMark(f)
+		unlock(f)
+	}
+	if err != nil {
 		_ = f.Close()
 		return false, err
 	}
@@ -342,13 +362,9 @@ func (l *Log) make(file string) error {
 }
 
 // readMark needs the lock: the mark is written in place.
-func (l *Log) readMark(ctx context.Context, f *os.File) error {
-	if err := lock(ctx, f, false, l.s.wait); err != nil {
-		return fmt.Errorf("store: log %q: %w", l.name, err)
-	}
-	defer unlock(f)
-	b := make([]byte, logStart)
-	if n, err := f.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
+func (l *Log) readMark(f *os.File) error {
+	var b [logStart]byte
+	if n, err := f.ReadAt(b[:], 0); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("store: read log %q: %w", l.name, err)
 	} else if l.low, err = l.c.readMark(b[:n]); err != nil || (l.low.count == 0) != (l.low.end == logStart) {
 		return l.damaged("its beginning does not verify")
