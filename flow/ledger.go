@@ -33,7 +33,10 @@ type Output struct {
 	Tool     string
 	Call     uint64
 	Time     time.Time
-	Value    doc.Value // the whole result, params or error object
+	Value    doc.Value     // the whole result, params or error object
+	Labels   []FieldLabel  // of the tool's contract; they hold unless Value says isError
+	Endorsed bool          // a page or file that the user named: what is outside counts as [Inside]
+	Echo     []Destination // what the call itself named with somebody's consent: reading it back taints nothing
 }
 
 // Ledger is the record of every value that output has shown in one session. It is
@@ -41,7 +44,7 @@ type Output struct {
 // recorded. It keeps hashes (SipHash-2-4 under a session key), no text: see [Fold]
 // and the package documentation for what counts as seen.
 type Ledger struct {
-	keys      [factKinds]sipKey
+	keys      [families][factKinds]sipKey
 	max       int
 	observers sync.Pool // *observer
 	queries   sync.Pool // *query
@@ -51,6 +54,7 @@ type Ledger struct {
 	seen    []sighting
 	outputs []outputInfo
 	typed   map[uint64]uint32 // canonical forms, and the prompt they stood in, from 1
+	secrets map[int]struct{}  // lengths of what must not leave, in letters and digits
 	prompts uint32
 	full    bool
 }
@@ -81,10 +85,12 @@ func NewLedger(o LedgerOptions) *Ledger {
 	if o.MaxFacts <= 0 {
 		o.MaxFacts = DefaultMaxFacts
 	}
-	l := &Ledger{max: o.MaxFacts, typed: make(map[uint64]uint32)}
+	l := &Ledger{max: o.MaxFacts, typed: make(map[uint64]uint32), secrets: make(map[int]struct{})}
 	session := sipKey{binary.LittleEndian.Uint64(o.Key[:8]), binary.LittleEndian.Uint64(o.Key[8:])}
-	for k := range l.keys {
-		l.keys[k] = sipKey{session.sip([]byte{foldVersion, byte(k), 0}), session.sip([]byte{foldVersion, byte(k), 1})}
+	for f := range l.keys {
+		for k := range l.keys[f] {
+			l.keys[f][k] = sipKey{session.sip([]byte{foldVersion, byte(k), byte(f), 0}), session.sip([]byte{foldVersion, byte(k), byte(f), 1})}
+		}
 	}
 	l.observers.New = func() any { return newObserver(l) }
 	l.queries.New = func() any { return newQuery(l) }
@@ -92,7 +98,7 @@ func NewLedger(o LedgerOptions) *Ledger {
 }
 
 // foldVersion goes into every fact: facts made by another folding never match.
-const foldVersion = 1
+const foldVersion = 2
 
 // Full reports that the ledger no longer records. What [Ledger.Lookup] then calls
 // Unknown must count as Untrusted.
@@ -121,6 +127,9 @@ func (l *Ledger) Observe(out Output) {
 func (l *Ledger) merge(o *observer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for _, n := range o.lengths {
+		l.secrets[n] = struct{}{}
+	}
 	from := 0
 	for _, sp := range o.spans {
 		l.mergeSpan(o, o.facts[from:sp.end], sp.place)
@@ -131,6 +140,9 @@ func (l *Ledger) merge(o *observer) {
 func (l *Ledger) mergeSpan(o *observer, facts []uint64, place string) {
 	id, known := uint32(0), false
 	for i, h := range facts {
+		if _, echo := o.skip[h]; echo {
+			continue
+		}
 		if i%touchAhead == 0 {
 			l.facts.touch(facts[i:min(len(facts), i+touchAhead)])
 		}

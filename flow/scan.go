@@ -281,6 +281,9 @@ func (s *scanner) host(h string, rest []byte) {
 }
 
 func (s *scanner) names(h string, rest []byte) {
+	if s.query == nil {
+		s.emit(factPlace, placeKey(h, pathBehind(rest)))
+	}
 	if !tenantHosts[h] {
 		s.emit(hostKey(h, ""))
 		return
