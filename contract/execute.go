@@ -52,10 +52,10 @@ var (
 	// manifests are names of parameters that hold what is set up, when it comes as YAML.
 	manifests = set("resource manifest spec definition yaml content config configuration compose stack")
 	// wrapping words say in what form code comes: script_content. named ones are run by
-	// their name, and asked are what a database is asked.
+	// their name, and queried are what a database is asked.
 	wrapping = set("content line text data body")
 	named    = set("package chart")
-	asked    = set("query statement q")
+	queried  = set("query statement q")
 	// notCode are words before code that make it a number or a token.
 	notCode = set("country postal post zip currency language lang status error promo coupon discount auth authorization verification " +
 		"access reset area dial qr color swift bank sort tax product item stock airport exit response iso state region invite join pin " +
@@ -145,7 +145,7 @@ func (d definition) isCode(p *param, runs bool) bool {
 		return codeCue.MatchString(text) || d.says(languageCue)
 	case codeLike[head] && runs:
 		return true
-	case asked[last] && (d.says(sqlCue) || sqlCue.MatchString(text)):
+	case queried[last] && (d.says(sqlCue) || sqlCue.MatchString(text)):
 		return true
 	case manifests[head] && d.does != verbRead && yamlCue.MatchString(text):
 		return true

@@ -162,7 +162,10 @@ func (m *measure) note(what, param string) {
 }
 
 func (m *measure) tool() {
-	gated := m.c.Exfiltrating
+	// What asks about a destination by another way than the flow check is gated too. A
+	// tool that is asked about because it destroys something is no false alarm.
+	asks := m.c.Exfiltrating || len(m.c.TypedParams) > 0
+	gated := asks || m.c.Destructive
 	addresses := m.label.Addresses()
 	whole := true
 	for _, p := range addresses {
@@ -188,8 +191,8 @@ func (m *measure) tool() {
 			m.note("sink", "")
 		}
 	} else {
-		m.counts.Alarms.add(gated)
-		if gated {
+		m.counts.Alarms.add(asks)
+		if asks {
 			m.note("alarm", "")
 		}
 	}
@@ -242,11 +245,15 @@ func sinks(c *contract.Contract) string {
 // covers reports that a contract reads a labelled parameter as a destination. A sink
 // inside the parameter counts, as the address in a list of attendees does.
 func covers(c *contract.Contract, param string) bool {
-	if !c.Exfiltrating {
-		return false
+	if c.Destructive || c.Exfiltrating && len(c.SinkParams) == 0 {
+		return true
 	}
 	param = element(param)
-	return len(c.SinkParams) == 0 || slices.ContainsFunc(selectors(c.SinkParams), func(s string) bool {
+	read := selectors(c.TypedParams)
+	if c.Exfiltrating {
+		read = append(read, selectors(c.SinkParams)...)
+	}
+	return slices.ContainsFunc(read, func(s string) bool {
 		return s == param || strings.HasPrefix(s, param+".") || strings.HasPrefix(s, param+"[") || param == s+"[*]"
 	})
 }
