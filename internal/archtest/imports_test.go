@@ -36,11 +36,12 @@ var mayImport = map[string][]string{
 	"internal/client": {},
 
 	// The edges.
-	"internal/config":  {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/quote", "internal/strictyaml", "policy"},
-	"internal/gateway": {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/config", "internal/mcp", "internal/quote", "internal/stdio", "policy"},
-	"internal/decide":  {".", "audit", "contract", "doc", "internal/mcp", "internal/quote", "policy"},
-	"internal/lint":    {".", "contract", "doc", "flow", "internal/config", "internal/quote", "internal/strictyaml", "policy"},
-	"internal/demo":    {"audit", "internal/quote"},
+	"internal/config":    {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/quote", "internal/strictyaml", "policy"},
+	"internal/gateway":   {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/config", "internal/mcp", "internal/quote", "internal/stdio", "policy"},
+	"internal/decide":    {".", "audit", "contract", "doc", "internal/mcp", "internal/quote", "policy"},
+	"internal/lint":      {".", "contract", "doc", "flow", "internal/config", "internal/quote", "internal/strictyaml", "policy"},
+	"internal/demo":      {"audit", "internal/quote"},
+	"internal/packscore": {"contract", "doc", "internal/quote"},
 
 	// What a policy's author asks before anything runs.
 	"internal/explain":    {".", "internal/quote", "policy"},
