@@ -33,34 +33,38 @@ func (l *Ledger) Lookup(d Destination) Finding {
 	if f, ok := l.lookupTyped(d); ok {
 		return f
 	}
-	written := l.wrote(d)
-	if !written {
-		if id, ok := l.grantOf(factVouched, d); ok {
-			return Finding{Vouched, []Evidence{l.evidence(id)}}
-		}
-		if id, ok := l.grantOf(factParty, d); ok {
-			return Finding{Party, []Evidence{l.evidence(id)}}
-		}
+	f, _ := l.shown(q, d)
+	return f
+}
+
+// shown says what outputs make of d, and which label that is. The lock must be held.
+func (l *Ledger) shown(q *query, d Destination) (Finding, standing) {
+	most := l.mostOf(d)
+	if id, ok := l.grantOf(factVouched, d); ok && most >= asVouched {
+		return Finding{Vouched, []Evidence{l.evidence(id)}}, asVouched
+	}
+	if id, ok := l.grantOf(factParty, d); ok && most >= asParty {
+		return Finding{Party, []Evidence{l.evidence(id)}}, asParty
 	}
 	taint, tainted := q.untrusted(l)
-	if !written {
+	if most >= asInside {
 		if f, ok := l.lookupInside(q, d); ok {
-			return f
+			return f, asInside
 		}
 		q.reset(l, outside, d)
 	}
-	if id, ok := l.grantOf(factID, d); ok {
-		return Finding{Unknown, []Evidence{l.evidence(id)}}
+	if id, ok := l.grantOf(factID, d); ok && most >= asID {
+		return Finding{Unknown, []Evidence{l.evidence(id)}}, asID
 	}
 	if tainted {
-		return Finding{Untrusted, []Evidence{l.evidence(taint)}}
+		return Finding{Untrusted, []Evidence{l.evidence(taint)}}, asNothing
 	}
 	if id, ok := q.partial(l); ok {
 		e := l.evidence(id)
 		e.Partial = true
-		return Finding{Unknown, []Evidence{e}}
+		return Finding{Unknown, []Evidence{e}}, asNothing
 	}
-	return Finding{Origin: Unknown}
+	return Finding{Origin: Unknown}, asNothing
 }
 
 // grantOf reports that d is, as a whole, a field with a label. The lock must be held.
@@ -102,55 +106,107 @@ func (l *Ledger) firstOutside(q *query, d Destination) (id uint32, ok bool) {
 	if p := &d.parts; (d.Kind == URL || d.Kind == Host) && p.host != "" {
 		host := taintName(p.host)
 		q.any = q.any[:0]
-		q.scan.emit(factPlace, placeKey(host, Fold(p.path)))
+		q.scan.emit(factPlace, p.placeKey())
 		if !strings.Contains(host, ".") || isIP(host) {
 			q.place(p) // it has no registered name: the host is all there is
 		}
 	}
-	return q.untrusted(l)
+	for _, h := range q.any {
+		if e, found := l.facts.get(h); found && (!ok || e < id) {
+			id, ok = e, true
+		}
+	}
+	q.any = q.any[:0]
+	if e, found := q.untrusted(l); found && (!ok || e < id) {
+		id, ok = e, true
+	}
+	return id, ok
 }
 
+// placeKey is the place in the form in which text shows it.
+func (p *parts) placeKey() string {
+	return placeKey(taintName(p.host), pathBehind([]byte(Fold(p.path))))
+}
+
+// standing is what a label makes of a value, weakest first.
+type standing byte
+
+const (
+	asNothing standing = iota
+	asID
+	asInside
+	asParty
+	asVouched
+	asAnything // whatever it was
+)
+
 // Wrote records what the agent itself put somewhere, of which nobody vouched for the
-// origin: being read back gives it no label. It is safe for concurrent use.
+// origin: being read back gives it no label that it did not have then. It is safe for
+// concurrent use.
 func (l *Ledger) Wrote(ds []Destination) {
+	if len(ds) == 0 {
+		return
+	}
+	q := l.queries.Get().(*query)
+	defer l.queries.Put(q)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, d := range ds {
 		if d.Malformed != "" || l.facts.count >= l.max {
 			continue
 		}
-		id, found := l.facts.slot(l.writtenKey(d))
-		if !found {
-			*id = 0
+		q.reset(l, outside, d)
+		_, had := l.shown(q, d)
+		for _, had := range []standing{had, asAnything} {
+			id, found := l.facts.slot(l.writtenKey(d, had))
+			if !found {
+				*id = 0
+			}
 		}
 	}
 }
 
-func (l *Ledger) writtenKey(d Destination) uint64 {
+func (l *Ledger) writtenKey(d Destination, had standing) uint64 {
 	d.Canonical = Fold(d.Canonical)
-	return l.exactKey(factWritten, d, 0)
+	return l.exactKey(factWritten, d, byte(had))
 }
 
-func (l *Ledger) wrote(d Destination) bool {
-	_, ok := l.facts.get(l.writtenKey(d))
-	return ok
+// mostOf is the most that labels can make of d: what the agent wrote stays what it was.
+// The lock must be held.
+func (l *Ledger) mostOf(d Destination) standing {
+	if _, ok := l.facts.get(l.writtenKey(d, asAnything)); !ok {
+		return asVouched
+	}
+	for had := asNothing; had < asVouched; had++ {
+		if _, ok := l.facts.get(l.writtenKey(d, had)); ok {
+			return had
+		}
+	}
+	return asVouched
 }
 
-// echoes are the facts that name what a call named.
-func (l *Ledger) echoes(ds []Destination) map[uint64]struct{} {
+// echoes are the facts that name what a call named, and the names of it that are words:
+// those are cut out of text, because facts of words name other things too.
+func (l *Ledger) echoes(ds []Destination) (skip map[uint64]struct{}, cuts []string) {
 	if len(ds) == 0 {
-		return nil
+		return nil, nil
 	}
 	q := l.queries.Get().(*query)
 	defer l.queries.Put(q)
-	skip := make(map[uint64]struct{})
+	skip = make(map[uint64]struct{})
 	for _, d := range ds {
-		if d.Malformed != "" {
+		switch {
+		case d.Malformed != "":
+			continue
+		case d.Kind == Text && !accountLike(d.Canonical):
+			if len(cuts) < maxCuts {
+				cuts = append(cuts, lowered(d.Canonical))
+			}
 			continue
 		}
 		q.reset(l, outside, d)
 		if p := &d.parts; d.Kind == URL || d.Kind == Host {
-			q.scan.emit(factPlace, placeKey(taintName(p.host), Fold(p.path)))
+			q.scan.emit(factPlace, p.placeKey())
 		}
 		for _, keys := range [][]uint64{q.any, q.part, q.words, q.pairs} {
 			for _, h := range keys {
@@ -161,8 +217,11 @@ func (l *Ledger) echoes(ds []Destination) map[uint64]struct{} {
 			skip[l.keys[outside][factWord].sip(q.whole)] = struct{}{}
 		}
 	}
-	return skip
+	return skip, cuts
 }
+
+// maxCuts bounds the names that are cut out of the result of a call.
+const maxCuts = 20
 
 // A query is the keys of one destination.
 type query struct {

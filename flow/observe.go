@@ -1,8 +1,10 @@
 package flow
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sallyport-dev/sallyport/doc"
 )
@@ -25,7 +27,9 @@ type observer struct {
 	fam      family
 	endorsed bool                // what is outside comes from a page or file that the user named
 	skip     map[uint64]struct{} // what the call itself named, and may be read back
+	cuts     []string            // the same for names that are words
 	lengths  []int               // of secrets since the last merge
+	number   bool                // the scalar is a JSON number
 	info     outputInfo
 	recorded bool   // the ledger knows info
 	output   uint32 // as this
@@ -64,37 +68,71 @@ func newObserver(l *Ledger) *observer {
 func (o *observer) observe(out Output) {
 	o.info = outputInfo{out.Upstream, out.Tool, out.Call, out.Time}
 	o.recorded, o.path = false, o.path[:0]
-	o.endorsed, o.skip = out.Endorsed, o.ledger.echoes(out.Echo)
-	if at := cursors(out.Labels); len(at) > 0 && !out.Value.Get("isError").Bool() {
+	o.endorsed = out.Endorsed
+	o.skip, o.cuts = o.ledger.echoes(out.Echo)
+	if at := cursors(out.Labels, failed(out.Value)); len(at) > 0 {
 		o.labelled(out.Value, at)
 	} else {
 		o.value(out.Value, 0, field{}, nil)
 	}
 	o.flush()
-	o.info, o.skip = outputInfo{}, nil
+	for h := range o.skip { // not in the ledger, so the next output must not pass them over
+		if slot := &o.recent[h%recentFacts]; *slot == h {
+			*slot = 0
+		}
+	}
+	o.info, o.skip, o.cuts = outputInfo{}, nil, nil
 	if cap(o.buf) > 4*window {
 		o.buf = nil
 	}
 }
 
-func cursors(labels []FieldLabel) []cursor {
+// failed reports a result that may be an error message, whose text is not what the
+// contract describes.
+func failed(v doc.Value) bool {
+	e := v.Get("isError")
+	return e.Kind() != doc.Absent && (e.Kind() != doc.Bool || e.Bool())
+}
+
+// cursors are the labels at the start of a document; of a failed call those that grant
+// nothing.
+func cursors(labels []FieldLabel, failed bool) []cursor {
 	var at []cursor
 	for _, l := range labels {
-		at = append(at, cursor{l.Path.Steps(), l.Label})
+		if !failed || !l.Label.Loosens() {
+			at = append(at, cursor{l.Path.Steps(), l.Label})
+		}
 	}
 	return at
 }
 
 // labelled walks a result whose documents have labels: the structured content and the
 // text of each block. Everything else in it is outside.
+//
+// Paths that grant hold in one document: the structured content, and a text that says
+// the same; without structured content the first text. In a second text they would find
+// whatever whoever wrote it (the body of a mail) shaped like the document.
 func (o *observer) labelled(v doc.Value, at []cursor) {
+	structured := v.Get("structuredContent")
+	has := structured.Kind() != doc.Absent && structured.Kind() != doc.Null
+	bound := slices.DeleteFunc(slices.Clone(at), func(c cursor) bool { return len(c.steps) > 0 && c.label.Loosens() })
+	first := true
 	o.each(v, field{}, nil, 0, func(name string, e doc.Value) bool {
 		switch {
 		case name == "structuredContent":
 			o.document(e, at)
 		case name == "content" && e.Kind() == doc.List:
 			o.each(e, field{}, nil, 0, func(_ string, block doc.Value) bool {
-				o.block(block, at)
+				o.block(block, func(text string) {
+					d, isJSON := jsonDocument(text)
+					grants := first && !has || has && isJSON && doc.Equal(d, structured)
+					first = false
+					if !grants {
+						o.textDocument(text, d, isJSON, bound)
+						return
+					}
+					o.textDocument(text, d, isJSON, at)
+				})
 				return true
 			})
 		default:
@@ -106,7 +144,7 @@ func (o *observer) labelled(v doc.Value, at []cursor) {
 
 // block walks one block of content: its text, or that of the resource in it, is a
 // document. Other blocks are outside.
-func (o *observer) block(v doc.Value, at []cursor) {
+func (o *observer) block(v doc.Value, text func(string)) {
 	if v.Kind() != doc.Object {
 		o.value(v, 0, field{}, nil)
 		return
@@ -114,13 +152,13 @@ func (o *observer) block(v doc.Value, at []cursor) {
 	o.each(v, field{}, nil, 0, func(name string, e doc.Value) bool {
 		switch {
 		case name == "text" && e.Kind() == doc.String:
-			o.textDocument(e.String(), at)
+			text(e.String())
 		case name == "resource" && e.Kind() == doc.Object:
 			o.each(e, field{}, nil, 0, func(name string, e doc.Value) bool {
 				if name != "text" || e.Kind() != doc.String {
 					return false
 				}
-				o.textDocument(e.String(), at)
+				text(e.String())
 				return true
 			})
 		default:
@@ -137,8 +175,8 @@ func (o *observer) document(v doc.Value, at []cursor) {
 
 // textDocument walks text as what it is: JSON, a header block with what follows it, or
 // text.
-func (o *observer) textDocument(s string, at []cursor) {
-	if v, ok := jsonDocument(s); ok {
+func (o *observer) textDocument(s string, v doc.Value, isJSON bool, at []cursor) {
+	if isJSON {
 		o.push(hop{kind: hopJSON})
 		o.document(v, at)
 		o.pop()
@@ -215,7 +253,9 @@ func (o *observer) value(v doc.Value, depth int, f field, at []cursor) {
 	case doc.String:
 		o.str(v.String(), depth, f)
 	case doc.Number:
+		o.number = true
 		o.str(v.Number(), jsonDepth, f)
+		o.number = false
 	case doc.List, doc.Object:
 		o.each(v, f, at, depth, nil)
 	}
@@ -242,6 +282,7 @@ func (o *observer) each(v doc.Value, f field, at []cursor, depth int, own func(n
 	for m := range v.Members() {
 		o.path[len(o.path)-1] = hop{hopMember, i, m.Name}
 		o.push(hop{kind: hopName})
+		names.secret = f.secret && strings.ContainsAny(m.Name, "0123456789") // others say what a field is
 		o.str(m.Name, jsonDepth, names)
 		o.pop()
 		if own == nil || !own(m.Name, m.Value) {
@@ -265,21 +306,27 @@ func (o *observer) pop()       { o.path = o.path[:len(o.path)-1] }
 // str records one string; text that is a JSON list or object is walked like one, and no
 // label holds for a field in it but those of the text around it.
 func (o *observer) str(s string, depth int, f field) {
-	if f.secret {
-		o.secret(s)
-	}
 	if f.whole != LabelOutside && o.grant(s, f.whole) {
+		if f.secret {
+			o.secret(s)
+		}
 		o.mark()
 		return
 	}
 	if depth < jsonDepth {
 		if v, ok := jsonText(s); ok {
-			f.whole, f.secret = LabelOutside, false
+			f.whole = LabelOutside
 			o.push(hop{kind: hopJSON})
 			o.value(v, depth+1, f, nil)
 			o.pop()
 			return
 		}
+	}
+	if f.secret {
+		o.secret(s)
+	}
+	for _, name := range o.cuts {
+		s = without(s, name)
 	}
 	o.within(o.family(f))
 	o.text(s)
@@ -329,7 +376,51 @@ func (o *observer) grant(s string, l Label) (done bool) {
 		return false // who is a party may have written it all the same
 	}
 	o.fact(factVouched, o.ledger.exactKey(factVouched, d, d.parts.sigil))
-	return !named
+	return !named && (d.Kind != Text || idText(s))
+}
+
+// without cuts a name out of text where it stands alone: project-team, but not the start
+// of project-team-leaks.
+func without(s, name string) string {
+	if name == "" {
+		return s
+	}
+	joins := func(c byte) bool { return alnum(c) || c >= utf8.RuneSelf || strings.IndexByte("-_.@/+&", c) >= 0 }
+	folded := lowered(s)
+	var b strings.Builder
+	from := 0
+	for at := 0; ; {
+		i := strings.Index(folded[at:], name)
+		if i < 0 {
+			break
+		}
+		i += at
+		end := i + len(name)
+		at = i + 1
+		after := end
+		for after < len(s) && strings.IndexByte(".", s[after]) >= 0 {
+			after++ // the end of a sentence
+		}
+		if i > 0 && joins(s[i-1]) || after < len(s) && joins(s[after]) {
+			continue
+		}
+		b.WriteString(s[from:i])
+		from, at = end, end
+	}
+	if from == 0 {
+		return s
+	}
+	b.WriteString(s[from:])
+	return b.String()
+}
+
+// lowered is s with ASCII in lower case, byte for byte as long as s.
+func lowered(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		b[i] = lower[c]
+	}
+	return string(b)
 }
 
 // exact records the destinations that stand in text whose people are known, as they stand.

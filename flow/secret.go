@@ -2,6 +2,7 @@ package flow
 
 import (
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -14,8 +15,18 @@ const (
 	maxSecret   = 64 << 10
 )
 
-// secret records a value that must not leave.
+// secret records a value that must not leave. A number is one however it is written.
 func (o *observer) secret(s string) {
+	if n, ok := decimal(s); ok {
+		o.secretText(n)
+		if strings.Trim(s, "0123456789") != "" && o.number {
+			return // 1810.0 is not 18100
+		}
+	}
+	o.secretText(s)
+}
+
+func (o *observer) secretText(s string) {
 	letters, starts := lettersOf(nil, nil, appendFold(nil, s[:min(len(s), maxSecret)]))
 	if len(starts)-1 < minSecret {
 		return
@@ -85,22 +96,55 @@ func (l *Ledger) secretIn(text string, lengths []int) (Evidence, bool) {
 	bounds := wordBounds(folded, len(starts))
 	key := l.keys[outside][factSecret]
 	n := len(starts) - 1
-	for _, size := range lengths {
-		for from := 0; from+size <= n; from++ {
-			if size < wordSecret && !(bounds[from] && bounds[from+size]) {
-				continue
+	for from := 0; from < n; from += lookBatch {
+		l.mu.RLock()
+		for i := from; i < min(n, from+lookBatch); i++ {
+			for _, size := range lengths {
+				if i+size > n {
+					break
+				}
+				if size < wordSecret && !(bounds[i] && bounds[i+size]) {
+					continue
+				}
+				if id, ok := l.facts.get(key.sip(letters[starts[i]:starts[i+size]])); ok {
+					e := l.evidence(id)
+					l.mu.RUnlock()
+					return e, true
+				}
 			}
-			h := key.sip(letters[starts[from]:starts[from+size]])
-			l.mu.RLock()
-			id, ok := l.facts.get(h)
-			var e Evidence
-			if ok {
-				e = l.evidence(id)
-			}
-			l.mu.RUnlock()
-			if ok {
-				return e, true
-			}
+		}
+		l.mu.RUnlock()
+	}
+	return l.secretNumber(folded, lengths)
+}
+
+// lookBatch is how many letters are looked at while the lock is held: who records waits.
+const lookBatch = 1024
+
+// secretNumber looks for secrets among numbers that are written with commas and decimals.
+func (l *Ledger) secretNumber(folded []byte, lengths []int) (Evidence, bool) {
+	for f := range strings.FieldsFuncSeq(string(folded), func(r rune) bool { return r != ',' && r != '.' && (r < '0' || r > '9') }) {
+		f = strings.Trim(f, ".,")
+		if strings.IndexAny(f, ".,") < 0 {
+			continue
+		}
+		n, ok := decimal(f)
+		if !ok {
+			continue
+		}
+		n = strings.ReplaceAll(n, ".", "")
+		if !slices.Contains(lengths, len(n)) {
+			continue
+		}
+		l.mu.RLock()
+		id, ok := l.facts.get(l.keys[outside][factSecret].sip([]byte(n)))
+		var e Evidence
+		if ok {
+			e = l.evidence(id)
+		}
+		l.mu.RUnlock()
+		if ok {
+			return e, true
 		}
 	}
 	return Evidence{}, false
@@ -116,8 +160,9 @@ func wordBounds(folded []byte, n int) []bool {
 			r, size = utf8.DecodeRune(folded[i:])
 		}
 		if r < utf8.RuneSelf && alnum(byte(r)) || r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsNumber(r)) {
-			bounds[at] = apart
-			at, apart = at+1, false
+			alone := r >= utf8.RuneSelf && widthOf(r) == wideAlone // written without spaces
+			bounds[at] = apart || alone
+			at, apart = at+1, alone
 		} else {
 			apart = true
 		}
