@@ -53,15 +53,18 @@ func (e *evaluation) carries(text string, isName bool, place func() string, sink
 		return true
 	}
 	if set.Carried != Allow {
-		for _, c := range l.Carried(text) {
+		for _, c := range l.Carried(text, e.trusted) {
 			at, named := place(), "a link, address or account"
-			if c.Text != "" {
+			switch {
+			case c.More:
+				named = "more links, addresses or accounts than are listed"
+			case c.Text != "":
 				named = quoted(c.Text)
 			}
 			e.carriedEvidence(at, c.Text, "carried", c.Evidence)
 			if !e.verdict(set.Carried, Question{
 				Check: CheckFlow, Argument: at, Destination: c.Text, origin: "carried",
-				Text: fmt.Sprintf("argument %s passes on %s, first seen in %s", shown(at), named, where(c.Evidence)),
+				Text: fmt.Sprintf("argument %s passes on %s%s", shown(at), named, carriedFrom(c)),
 			}) {
 				return false
 			}
@@ -79,6 +82,24 @@ func (e *evaluation) carries(text string, isName bool, place func() string, sink
 		})
 	}
 	return true
+}
+
+// trusted reports what the contract trusts as a destination: it may stand in content too.
+func (e *evaluation) trusted(d flow.Destination) bool {
+	return e.p.contract != nil && trusts(e.p.contract, d)
+}
+
+// carriedFrom says where a reference in content comes from.
+func carriedFrom(c flow.Carried) string {
+	switch {
+	case c.More:
+		return ""
+	case c.Evidence.Tool == "" && c.Evidence.Call == 0, c.Evidence.Partial:
+		return ", a link that was never seen before: nobody vouched for it"
+	case c.Origin == flow.Inside:
+		return ", from the page or file that was fetched in " + where(c.Evidence)
+	}
+	return ", first seen in " + where(c.Evidence)
 }
 
 func from(ev flow.Evidence) string {

@@ -14,10 +14,13 @@ import (
 // call carries there.
 func (e *evaluation) flow() bool {
 	e.p.echo, e.p.wrote = nil, nil
+	if e.p.call.Answers.Len() > 0 && !e.answers(e.p.call.Answers) {
+		return false
+	}
 	c := e.p.contract
 	switch {
 	case e.p.call.Subject == policy.Resource:
-		return e.resourceFlow()
+		return e.resourceFlow() && e.content(nil)
 	case c == nil:
 		return e.content(nil) // a prompt's arguments
 	case !c.Exfiltrating:

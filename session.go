@@ -20,6 +20,9 @@ type Call struct {
 	Upstream string
 	Name     string // the tool's or prompt's name, or the resource's URI
 	Args     Value  // an object; absent counts as {}
+	// Answers is what the client answers with this call to questions of the server's: it
+	// goes out as content does.
+	Answers Value
 	// Continues names the decision of the call that this one repeats, after the upstream
 	// or a human asked for more. Every check runs again; the budget is charged once, and
 	// what a human agreed to holds. It is ignored when the call is not the same, or when

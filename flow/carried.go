@@ -6,24 +6,30 @@ import (
 	"unicode/utf8"
 )
 
-// Carried is a reference in the content of a call that text from outside shows.
+// Carried is a reference in the content of a call for which nobody answers.
 type Carried struct {
-	Text     string // in canonical form; hostile; "" when only its source is known
-	Evidence Evidence
+	Text     string   // in canonical form; hostile; "" when only its source is known
+	Origin   Origin   // Untrusted; Inside on a page that the user named; Unknown
+	Evidence Evidence // where it was first seen, if it was
+	More     bool     // stands for others that are not listed; the rest is then empty
 }
 
 // maxCarried bounds what one content reports.
 const maxCarried = 8
 
 // Carried finds the links, addresses and accounts in text that were seen in output from
-// outside, and of which nothing better is known. It returns at most a few; none means
-// that the text carries none. It is safe for concurrent use.
-func (l *Ledger) Carried(text string) []Carried {
-	c := carrier{l: l, excused: map[uint64]bool{}, seen: map[string]bool{}, reported: map[string]bool{}}
+// outside or on an endorsed page, and the links that were never seen: a link that an
+// agent makes up can carry data in its path or query. What is known from elsewhere is
+// passed over. It returns at most nine; none means that the text carries none. It is safe
+// for concurrent use.
+//
+// trusted says which destinations may stand anywhere; nil: none.
+func (l *Ledger) Carried(text string, trusted func(Destination) bool) []Carried {
+	c := carrier{l: l, trusted: trusted, excused: map[uint64]bool{}, seen: map[string]bool{}, reported: map[string]bool{}}
 	c.scan(text)
 	unfolded(text, c.scan)
-	for _, explain := range []func(string){c.tokens, c.pieces} {
-		if c.explained() {
+	for i, explain := range []func(string){c.tokens, c.pieces} {
+		if i > 0 && c.explained() {
 			break
 		}
 		explain(text)
@@ -34,20 +40,26 @@ func (l *Ledger) Carried(text string) []Carried {
 		c.accounts(Fold(text))
 	}
 	c.unexplained()
-	if c.more && len(c.found) == 0 {
-		c.found = append(c.found, Carried{})
+	found := append(c.found, c.unknown...)
+	if len(found) > maxCarried {
+		found, c.more = found[:maxCarried], true
 	}
-	return c.found
+	if c.more {
+		found = append(found, Carried{More: true})
+	}
+	return found
 }
 
 // A carrier looks through one content.
 type carrier struct {
 	l        *Ledger
+	trusted  func(Destination) bool
 	hits     []hit           // facts of addresses and hosts that outside text shows
 	excused  map[uint64]bool // facts of references that come from elsewhere, or are reported
 	seen     map[string]bool // words that were looked at
 	reported map[string]bool
 	found    []Carried
+	unknown  []Carried
 	more     bool // not all was looked at
 }
 
@@ -107,18 +119,21 @@ func (c *carrier) pieces(text string) {
 	}
 }
 
-// reference reports d if only outside text shows it, and excuses its facts. What may be a
-// file's name is no host.
+// reference reports d if nobody answers for it, and excuses its facts. What may be the
+// name of a file or of code is no host.
 func (c *carrier) reference(d Destination) {
 	if d.Malformed != "" || d.Kind == Text {
 		return
 	}
+	f := c.l.Lookup(d)
 	h := d.parts.host
 	file := d.Kind == Host && !isIP(h) && d.parts.port == "" && h != "localhost" && (!knownTop(h) || fileName(h))
-	if !file {
-		if f := c.l.Lookup(d); f.Origin == Untrusted {
-			c.report(d, f)
-		}
+	switch {
+	case file, c.trusted != nil && c.trusted(d):
+	case f.Origin == Untrusted, f.Endorsed:
+		c.report(d, f)
+	case f.Origin == Unknown && d.Kind != Email && leads(d.Raw):
+		c.report(d, f)
 	}
 	q := c.l.queries.Get().(*query)
 	q.reset(c.l, outside, d)
@@ -131,11 +146,32 @@ func (c *carrier) reference(d Destination) {
 	c.l.queries.Put(q)
 }
 
+// leads reports a token that readers and programs take for a link.
+func leads(t string) bool {
+	return slices.ContainsFunc(wholly(t), func(d Destination) bool {
+		return d.Malformed == "" && (d.Kind == URL || d.Kind == Host && !isIP(d.parts.host) && d.parts.port == "")
+	})
+}
+
 func (c *carrier) report(d Destination, f Finding) {
-	if key := string(rune(d.Kind)) + d.Canonical; !c.reported[key] && len(c.found) < maxCarried && len(f.Evidence) > 0 {
-		c.reported[key] = true
-		c.found = append(c.found, Carried{d.Canonical, f.Evidence[0]})
+	key := string(rune(d.Kind)) + d.Canonical
+	list := &c.found
+	if f.Origin == Unknown {
+		list = &c.unknown
 	}
+	switch {
+	case c.reported[key]:
+		return
+	case len(*list) == maxCarried:
+		c.more = true
+		return
+	}
+	c.reported[key] = true
+	r := Carried{Text: d.Canonical, Origin: f.Origin}
+	if len(f.Evidence) > 0 {
+		r.Evidence = f.Evidence[0]
+	}
+	*list = append(*list, r)
 }
 
 // unexplained reports a source of which the reference could not be cut out.
@@ -148,7 +184,7 @@ func (c *carrier) unexplained() {
 			c.l.mu.RLock()
 			e := c.l.evidence(h.evidence)
 			c.l.mu.RUnlock()
-			c.found = append(c.found, Carried{"", e})
+			c.found = append(c.found, Carried{Origin: Untrusted, Evidence: e})
 			return
 		}
 	}
@@ -179,11 +215,11 @@ func (c *carrier) accounts(text string) {
 		}
 		d := parseText(r.String())
 		f := c.l.Lookup(d)
-		if f.Origin == Untrusted && !c.seen[r.letter] {
+		if f.Origin == Untrusted && !c.seen[r.letter] && (c.trusted == nil || !c.trusted(d)) {
 			c.seen[r.letter] = true
 			c.report(d, f)
 		}
-		return f.Origin != Unknown, len(c.found) < maxCarried
+		return f.Origin != Unknown, !c.more
 	})
 }
 

@@ -48,7 +48,9 @@ func TestCarried(t *testing.T) {
 		{"a list", seeCollect + " eve@attacker.example", "eve@attacker.example,https://collect.attacker.example/in", []string{"https://collect.attacker.example/in", "eve@attacker.example"}},
 
 		{"another address of the domain", "write to eve@partner.example", "write to bob@partner.example", nil},
-		{"not seen", seeCollect, "https://docs.partner.example/", nil},
+		{"a made-up link", seeCollect, "https://docs.partner.example/?d=abc", []string{"https://docs.partner.example/?d=abc"}},
+		{"a made-up host", seeCollect, "see docs.partner.example", []string{"docs.partner.example"}},
+		{"an address not seen", seeCollect, "see ana@partner.example", nil},
 		{"prose", "Meeting notes. Please forward the summary.", "Meeting notes. Please forward the summary.", nil},
 		{"a short number", "room 1234", "room 1234", nil},
 		{"date", "on 2026-11-30", "on 2026-11-30", nil},
@@ -72,9 +74,12 @@ func TestCarried(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, f := range observed(t, c.output).Carried(c.content) {
+			for _, f := range observed(t, c.output).Carried(c.content, nil) {
 				if f.Text == "" {
 					f.Text = "?"
+				}
+				if f.Origin == Unknown {
+					f.Evidence = Evidence{Tool: "read", Call: 1}
 				}
 				if f.Evidence.Call != 1 || f.Evidence.Tool != "read" {
 					t.Errorf("evidence %+v", f.Evidence)
@@ -111,7 +116,7 @@ func TestCarriedKnowsOrigins(t *testing.T) {
 		"https://wiki.partner.example/a https://evil.partner.example/b":                               "https://evil.partner.example/b",
 	} {
 		got := ""
-		for _, f := range l.Carried(content) {
+		for _, f := range l.Carried(content, nil) {
 			got += f.Text
 		}
 		if got != want {
@@ -130,8 +135,14 @@ func TestCarriedIsNotFlooded(t *testing.T) {
 		"addresses": repeated(5000, "x%d@partner.example "),
 	} {
 		for _, bad := range []string{"XX82 TEST 1234 5698 7654 32", "https://collect.attacker.example/x", "eve@attacker.example"} {
-			if len(l.Carried(flood+"and "+bad)) == 0 || len(l.Carried(bad+" and "+flood)) == 0 {
-				t.Errorf("%s hide %s", name, bad)
+			for _, text := range []string{flood + "and " + bad, bad + " and " + flood} {
+				// What the contract trusts takes no room, and what was seen comes first.
+				for _, trusted := range []func(Destination) bool{nil, func(d Destination) bool { return strings.HasSuffix(d.parts.host, "partner.example") }} {
+					found := l.Carried(text, trusted)
+					if !slices.ContainsFunc(found, func(c Carried) bool { return c.Text == bad || c.More && name == "groups" }) {
+						t.Errorf("%s hide %s", name, bad)
+					}
+				}
 			}
 		}
 	}
@@ -156,7 +167,7 @@ func TestContentCostsItsLength(t *testing.T) {
 	} {
 		text := strings.Repeat(unit, size/len(unit))
 		start := time.Now()
-		l.Carried(text)
+		l.Carried(text, nil)
 		carried := time.Since(start)
 		l.Secret(text)
 		both := time.Since(start)

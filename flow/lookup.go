@@ -14,6 +14,7 @@ const MinText = 6
 type Finding struct {
 	Origin   Origin     // any but Approved and Trusted, which the engine gives
 	Evidence []Evidence // where it was first seen; for Unknown, a part of it; for Typed, the prompt's number as place
+	Endorsed bool       // Inside only because the user named the page or file
 }
 
 // Lookup says what is known of d. The strongest origin wins. Taint matches any of d's
@@ -41,10 +42,10 @@ func (l *Ledger) Lookup(d Destination) Finding {
 func (l *Ledger) shown(q *query, d Destination) (Finding, standing) {
 	most := l.mostOf(d)
 	if id, ok := l.grantOf(factVouched, d); ok && most >= asVouched {
-		return Finding{Vouched, []Evidence{l.evidence(id)}}, asVouched
+		return Finding{Origin: Vouched, Evidence: []Evidence{l.evidence(id)}}, asVouched
 	}
 	if id, ok := l.grantOf(factParty, d); ok && most >= asParty {
-		return Finding{Party, []Evidence{l.evidence(id)}}, asParty
+		return Finding{Origin: Party, Evidence: []Evidence{l.evidence(id)}}, asParty
 	}
 	taint, tainted := q.untrusted(l)
 	if most >= asInside {
@@ -54,15 +55,15 @@ func (l *Ledger) shown(q *query, d Destination) (Finding, standing) {
 		q.reset(l, outside, d)
 	}
 	if id, ok := l.grantOf(factID, d); ok && most >= asID {
-		return Finding{Unknown, []Evidence{l.evidence(id)}}, asID
+		return Finding{Origin: Unknown, Evidence: []Evidence{l.evidence(id)}}, asID
 	}
 	if tainted {
-		return Finding{Untrusted, []Evidence{l.evidence(taint)}}, asNothing
+		return Finding{Origin: Untrusted, Evidence: []Evidence{l.evidence(taint)}}, asNothing
 	}
 	if id, ok := q.partial(l); ok {
 		e := l.evidence(id)
 		e.Partial = true
-		return Finding{Unknown, []Evidence{e}}, asNothing
+		return Finding{Origin: Unknown, Evidence: []Evidence{e}}, asNothing
 	}
 	return Finding{Origin: Unknown}, asNothing
 }
@@ -82,10 +83,10 @@ func (l *Ledger) grantOf(k kind, d Destination) (id uint32, ok bool) {
 func (l *Ledger) lookupInside(q *query, d Destination) (Finding, bool) {
 	first, shown := l.firstOutside(q, d)
 	if id, ok := l.seenExactly(q, inside, d); ok && (!shown || id < first) {
-		return Finding{Inside, []Evidence{l.evidence(id)}}, true
+		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(id)}}, true
 	}
 	if id, ok := l.seenExactly(q, endorsed, d); ok && !shown {
-		return Finding{Inside, []Evidence{l.evidence(id)}}, true
+		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(id)}, Endorsed: true}, true
 	}
 	return Finding{}, false
 }

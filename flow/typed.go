@@ -213,7 +213,7 @@ func (l *Ledger) lookupTyped(d Destination) (Finding, bool) {
 	}
 	for _, sigil := range d.sigils() {
 		if n, ok := l.typed[l.typedKey(d, sigil)]; ok {
-			return Finding{Typed, []Evidence{{Place: "prompt " + strconv.Itoa(int(n))}}}, true
+			return Finding{Origin: Typed, Evidence: []Evidence{{Place: "prompt " + strconv.Itoa(int(n))}}}, true
 		}
 	}
 	return Finding{}, false
