@@ -19,10 +19,16 @@ func (e *evaluation) content(sinks map[string]bool) bool {
 	rest, ok := maxContent, true
 	walk := func(v doc.Value) {
 		doc.Walk(v, func(scalar Value, isName bool, place func() string) bool {
-			if scalar.Kind() != doc.String || scalar.String() == "" {
+			var text string
+			switch scalar.Kind() {
+			case doc.String:
+				text = scalar.String()
+			case doc.Number:
+				text = scalar.Number()
+			}
+			if text == "" {
 				return true
 			}
-			text := scalar.String()
 			if rest -= len(text); rest < 0 {
 				at := place()
 				ok = e.verdict(e.s.engine.opt.Flow.Copies, Question{Check: CheckFlow, Argument: at, origin: "copied", Text: fmt.Sprintf("the call carries more than %d MB of text, which is not searched for what it carries", maxContent>>20)})
@@ -39,15 +45,8 @@ func (e *evaluation) content(sinks map[string]bool) bool {
 // carries checks one text of a call.
 func (e *evaluation) carries(text string, isName bool, place func() string, sinks map[string]bool) bool {
 	set, l := e.s.engine.opt.Flow, e.s.ledger
-	if ev, found := l.Secret(text); found {
-		at := place()
-		e.carriedEvidence(at, "", "secret", ev)
-		if !e.verdict(set.Secret, Question{
-			Check: CheckFlow, Argument: at, origin: "secret",
-			Text: fmt.Sprintf("argument %s holds a value that must not leave; it was read in %s", shown(at), where(ev)),
-		}) {
-			return false
-		}
+	if !e.holdsSecret(text, place) {
+		return false
 	}
 	if isName || inSink(sinks, place) {
 		return true
@@ -82,6 +81,19 @@ func (e *evaluation) carries(text string, isName bool, place func() string, sink
 		})
 	}
 	return true
+}
+
+func (e *evaluation) holdsSecret(text string, place func() string) bool {
+	ev, found := e.s.ledger.Secret(text)
+	if !found {
+		return true
+	}
+	at := place()
+	e.carriedEvidence(at, "", "secret", ev)
+	return e.verdict(e.s.engine.opt.Flow.Secret, Question{
+		Check: CheckFlow, Argument: at, origin: "secret",
+		Text: fmt.Sprintf("argument %s holds a value that must not leave; it was read in %s", shown(at), where(ev)),
+	})
 }
 
 // trusted reports what the contract trusts as a destination: it may stand in content too.

@@ -96,7 +96,7 @@ func (c *carrier) tokens(text string) {
 			continue
 		}
 		for _, t := range typedTokens(f) {
-			if c.seen[t] || hostileText(t) != "" {
+			if t = strings.TrimRight(t, ".,;:!?'\""); t == "" || c.seen[t] || hostileText(t) != "" {
 				continue
 			}
 			c.seen[t] = true

@@ -156,11 +156,11 @@ func repeated(n int, format string) string {
 	return b.String()
 }
 
-// A megabyte of hostile content costs what its length costs.
+// Hostile content costs what its length costs.
 func TestContentCostsItsLength(t *testing.T) {
 	l := observed(t, seeCollect, "pay to XX82TEST12345698765432 attacker.example a.b")
 	secrets(t, l, "hunter2", "correct horse battery", "a-longer-secret-than-that-is-here", "17-22-33-41", strings.Repeat("s3cret", 40))
-	const size = 1 << 20
+	const size = 128 << 10
 	for name, unit := range map[string]string{
 		"words": "word ", "hosts": "a.b ", "seen hosts": "x.attacker.example ", "addresses": "e@attacker.example,", "at": "@", "digits": "1", "groups": "1234 ", "colons": "1:", "commas": "1,",
 		"dots": "a.", "slashes": "http://a/", "quotes": `"a@b"`, "brackets": "<a@b.c>", "percent": "%25", "wide": "予", "plus": "+1 ", "hyphens": "1-", "letters": "s3cret", "links": "https://a.example/x?u=https://b.example/ ", "lists": "a@b.c;",
@@ -173,7 +173,7 @@ func TestContentCostsItsLength(t *testing.T) {
 		both := time.Since(start)
 		t.Logf("%-12s carried %v, secret %v", name, carried.Round(time.Millisecond), (both - carried).Round(time.Millisecond))
 		if both > 20*time.Second {
-			t.Errorf("%s: %v for 1 MiB", name, both)
+			t.Errorf("%s: %v for 128 KiB", name, both)
 		}
 	}
 }
