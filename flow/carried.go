@@ -92,8 +92,8 @@ func (c *carrier) explained() bool {
 // text shows is reported, what is known from elsewhere excuses its facts.
 func (c *carrier) tokens(text string) {
 	for f := range strings.FieldsSeq(text) {
-		if !strings.ContainsAny(f, "@.:/") {
-			continue
+		if !strings.ContainsAny(strings.TrimRight(f, ".:"), "@.:/") {
+			continue // a word, at the end of a sentence or not
 		}
 		for _, t := range typedTokens(f) {
 			if t = strings.TrimRight(t, ".,;:!?'\""); t == "" || c.seen[t] || hostileText(t) != "" {

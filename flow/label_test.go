@@ -3,6 +3,7 @@ package flow
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sallyport-dev/sallyport/doc"
 )
@@ -421,4 +422,21 @@ func TestEcho(t *testing.T) {
 	// The next output counts, whatever the one before it was excused.
 	see("", "mail "+ana+" in #project-team, see https://wiki.example/a")
 	wantOrigins(t, l, map[string]Origin{ana: Untrusted, "project-team": Untrusted, "https://wiki.example/a": Untrusted})
+}
+
+// Many labels with many wildcards over a large result cost their product and no more.
+func TestHostileLabelsCostTheirNumber(t *testing.T) {
+	var all []string
+	for range 200 {
+		all = append(all, strings.Repeat("[*]", 20)+": vouched")
+	}
+	row := strings.Repeat("[", 20) + `"a"` + strings.Repeat("]", 20)
+	result := structured(t, "["+row+strings.Repeat(","+row, 2000)+"]")
+	start := time.Now()
+	ledgerOf(t, shown{labels: strings.Join(all, ", "), value: result})
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("%v", took)
+	} else {
+		t.Log(took)
+	}
 }

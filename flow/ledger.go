@@ -55,6 +55,7 @@ type Ledger struct {
 	outputs []outputInfo
 	typed   map[uint64]uint32 // canonical forms, and the prompt they stood in, from 1
 	secrets map[int]struct{}  // lengths of what must not leave, in letters and digits
+	starts  secretStarts
 	prompts uint32
 	full    bool
 }
@@ -127,8 +128,9 @@ func (l *Ledger) Observe(out Output) {
 func (l *Ledger) merge(o *observer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, n := range o.lengths {
-		l.secrets[n] = struct{}{}
+	for _, p := range o.pieces {
+		l.secrets[p.letters] = struct{}{}
+		l.starts.add(p.start)
 	}
 	from := 0
 	for _, sp := range o.spans {

@@ -28,7 +28,7 @@ type observer struct {
 	endorsed bool                // what is outside comes from a page or file that the user named
 	skip     map[uint64]struct{} // what the call itself named, and may be read back
 	cuts     []string            // the same for names that are words
-	lengths  []int               // of secrets since the last merge
+	pieces   []piece             // of secrets since the last merge
 	number   bool                // the scalar is a JSON number
 	info     outputInfo
 	recorded bool   // the ledger knows info
@@ -238,10 +238,10 @@ func (o *observer) mark() {
 
 func (o *observer) flush() {
 	o.mark()
-	if len(o.facts)+len(o.lengths) > 0 {
+	if len(o.facts)+len(o.pieces) > 0 {
 		o.ledger.merge(o)
 	}
-	o.facts, o.lengths = o.facts[:0], o.lengths[:0]
+	o.facts, o.pieces = o.facts[:0], o.pieces[:0]
 	clear(o.spans)
 	o.spans = o.spans[:0]
 }

@@ -35,9 +35,7 @@ func (o *observer) secretText(s string) {
 	key := o.keys[factSecret]
 	chunk := func(from, n int) {
 		o.fact(factSecret, key.sip(letters[starts[from]:starts[from+n]]))
-		if k := len(o.lengths); k == 0 || o.lengths[k-1] != n {
-			o.lengths = append(o.lengths, n)
-		}
+		o.pieces = append(o.pieces, piece{n, start(key, letters[starts[from]:starts[from+minSecret]])})
 	}
 	n := len(starts) - 1
 	if n <= 2*chunkSecret {
@@ -47,6 +45,22 @@ func (o *observer) secretText(s string) {
 		chunk(from, chunkSecret)
 	}
 }
+
+// piece is a secret, or a part of a long one: how many letters and digits it has, and
+// which of the starts in [secretStarts] is its.
+type piece struct {
+	letters int
+	start   uint16
+}
+
+// secretStarts are the first letters of all secrets, hashed, so that a text is looked up
+// only where a secret may start.
+type secretStarts [1 << 16 / 64]uint64
+
+func start(key sipKey, first []byte) uint16 { return uint16(key.sip(first)) }
+
+func (s *secretStarts) add(n uint16)      { s[n/64] |= 1 << (n % 64) }
+func (s *secretStarts) has(n uint16) bool { return s[n/64]>>(n%64)&1 != 0 }
 
 // lettersOf appends the letters and digits of folded text, and where each starts, with the
 // end behind the last.
@@ -98,7 +112,10 @@ func (l *Ledger) secretIn(text string, lengths []int) (Evidence, bool) {
 	n := len(starts) - 1
 	for from := 0; from < n; from += lookBatch {
 		l.mu.RLock()
-		for i := from; i < min(n, from+lookBatch); i++ {
+		for i := from; i < min(n, from+lookBatch) && i+minSecret <= n; i++ {
+			if !l.starts.has(start(key, letters[starts[i]:starts[i+minSecret]])) {
+				continue
+			}
 			for _, size := range lengths {
 				if i+size > n {
 					break
