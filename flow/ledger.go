@@ -34,7 +34,7 @@ type Output struct {
 	Call     uint64
 	Time     time.Time
 	Value    doc.Value     // the whole result, params or error object
-	Labels   []FieldLabel  // of the tool's contract; they hold unless Value says isError
+	Labels   []FieldLabel  // of the tool's contract; those that loosen do not hold if Value says isError
 	Endorsed bool          // a page or file that the user named: what is outside counts as [Inside]
 	Echo     []Destination // what the call itself named with somebody's consent: reading it back taints nothing
 }
