@@ -25,7 +25,7 @@ const maxCarried = 8
 //
 // trusted says which destinations may stand anywhere; nil: none.
 func (l *Ledger) Carried(text string, trusted func(Destination) bool) []Carried {
-	c := carrier{l: l, trusted: trusted, excused: map[uint64]bool{}, seen: map[string]bool{}, reported: map[string]bool{}}
+	c := carrier{l: l, full: l.Full(), trusted: trusted, excused: map[uint64]bool{}, seen: map[string]bool{}, reported: map[string]bool{}}
 	c.scan(text)
 	unfolded(text, c.scan)
 	for i, explain := range []func(string){c.tokens, c.pieces} {
@@ -61,6 +61,7 @@ type carrier struct {
 	found    []Carried
 	unknown  []Carried
 	more     bool // not all was looked at
+	full     bool // the ledger does not know what it has not seen
 }
 
 type hit struct {
@@ -130,7 +131,7 @@ func (c *carrier) reference(d Destination) {
 	file := d.Kind == Host && !isIP(h) && d.parts.port == "" && h != "localhost" && (!knownTop(h) || fileName(h))
 	switch {
 	case file, c.trusted != nil && c.trusted(d):
-	case f.Origin == Untrusted, f.Endorsed:
+	case f.Origin == Untrusted, f.Endorsed, f.Origin == Unknown && c.full:
 		c.report(d, f)
 	case f.Origin == Unknown && d.Kind != Email && leads(d.Raw):
 		c.report(d, f)
@@ -206,7 +207,7 @@ func (c *carrier) accounts(text string) {
 			first, begun = r.first, c.l.beginsSeen(r)
 		}
 		c.l.mu.RUnlock()
-		if !seen && !begun {
+		if !seen && !begun && !c.full {
 			return false, true
 		}
 		if looked++; looked > maxLooked {
@@ -215,7 +216,7 @@ func (c *carrier) accounts(text string) {
 		}
 		d := parseText(r.String())
 		f := c.l.Lookup(d)
-		if f.Origin == Untrusted && !c.seen[r.letter] && (c.trusted == nil || !c.trusted(d)) {
+		if (f.Origin == Untrusted || f.Origin == Unknown && c.full) && !c.seen[r.letter] && (c.trusted == nil || !c.trusted(d)) {
 			c.seen[r.letter] = true
 			c.report(d, f)
 		}

@@ -56,6 +56,7 @@ type Ledger struct {
 	typed   map[uint64]uint32 // canonical forms, and the prompt they stood in, from 1
 	secrets map[int]struct{}  // lengths of what must not leave, in letters and digits
 	starts  secretStarts
+	lost    *Evidence // the first output with a secret for which there was no room
 	prompts uint32
 	full    bool
 }
@@ -136,6 +137,9 @@ func (l *Ledger) merge(o *observer) {
 	for _, sp := range o.spans {
 		l.mergeSpan(o, o.facts[from:sp.end], sp.place)
 		from = sp.end
+	}
+	if l.full && len(o.pieces) > 0 && l.lost == nil {
+		l.lost = &Evidence{Upstream: o.info.upstream, Tool: o.info.tool, Call: o.info.call, Time: o.info.time}
 	}
 }
 

@@ -58,12 +58,12 @@ func accountsIn(text string, look func(r run) (known, more bool)) {
 func groupsOf(text string) []string {
 	var groups []string
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
-		return strings.IndexRune("-./+:,'", r) < 0 && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		return !strings.ContainsRune("-./+:,'", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	}) {
 		word = strings.Trim(word, "-./:,'")
 		switch {
 		case word == "":
-		case strings.IndexAny(word, "-./+:,'") < 0:
+		case !strings.ContainsAny(word, "-./+:,'"):
 			groups = append(groups, word)
 		case timeForm(word), amountForm(word), uuidForm(word), ipv4Form(word):
 			groups = append(groups, "")

@@ -82,15 +82,20 @@ func lettersOf(letters []byte, starts []int, folded []byte) ([]byte, []int) {
 // Secret reports that text holds a value which a contract calls secret, its letters and
 // digits in order whatever separates them, as it stands or in one of the disguises that
 // output is searched for. Values of fewer than four letters and digits are not looked for.
+// When a secret found no room in a full ledger, every text counts as holding it.
 func (l *Ledger) Secret(text string) (Evidence, bool) {
 	l.mu.RLock()
 	lengths := make([]int, 0, len(l.secrets))
 	for n := range l.secrets {
 		lengths = append(lengths, n)
 	}
+	lost := l.lost
 	l.mu.RUnlock()
-	if len(lengths) == 0 {
+	switch {
+	case len(lengths) == 0 || text == "":
 		return Evidence{}, false
+	case lost != nil:
+		return *lost, true
 	}
 	slices.Sort(lengths)
 	e, found := l.secretIn(text, lengths)
@@ -142,7 +147,7 @@ const lookBatch = 1024
 func (l *Ledger) secretNumber(folded []byte, lengths []int) (Evidence, bool) {
 	for f := range strings.FieldsFuncSeq(string(folded), func(r rune) bool { return r != ',' && r != '.' && (r < '0' || r > '9') }) {
 		f = strings.Trim(f, ".,")
-		if strings.IndexAny(f, ".,") < 0 {
+		if !strings.ContainsAny(f, ".,") {
 			continue
 		}
 		n, ok := decimal(f)

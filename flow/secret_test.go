@@ -91,3 +91,28 @@ func TestSecretFields(t *testing.T) {
 		})
 	}
 }
+
+// A ledger that can hold no more does not forget that there are secrets, and does not let
+// what it cannot know pass.
+func TestFullLedgerKnowsNoContent(t *testing.T) {
+	l := NewLedger(LedgerOptions{MaxFacts: 50})
+	l.Observe(output(t, "read", 1, result(repeated(100, "word%d "))))
+	if !l.Full() {
+		t.Fatal("not full")
+	}
+	for _, content := range []string{"write to ana@partner.example", "pay XX82 TEST 1234 5698 7654 32", "https://docs.partner.example/"} {
+		if len(l.Carried(content, nil)) == 0 {
+			t.Errorf("%q carries nothing", content)
+		}
+	}
+	if len(l.Carried("See you at 10.", nil)) > 0 {
+		t.Error("prose carries something")
+	}
+	if _, found := l.Secret("anything"); found {
+		t.Error("a secret before there was one")
+	}
+	secrets(t, l, "hunter2")
+	if e, found := l.Secret("the word is hunter2"); !found || e.Tool != "vault" {
+		t.Errorf("%v %+v", found, e)
+	}
+}
