@@ -129,10 +129,10 @@ func TestCarriedKnowsOrigins(t *testing.T) {
 func TestCarriedIsNotFlooded(t *testing.T) {
 	l := observed(t, "pay to XX82TEST12345698765432 or see https://collect.attacker.example/in or write to eve@attacker.example")
 	for name, flood := range map[string]string{
-		"numbers":   strings.Repeat("5500 0000 0000 0004, ", 2000),
-		"groups":    strings.Repeat("1234 ", 5000),
-		"links":     repeated(5000, "https://x%d.partner.example/ "),
-		"addresses": repeated(5000, "x%d@partner.example "),
+		"numbers":   strings.Repeat("5500 0000 0000 0004, ", 500),
+		"groups":    strings.Repeat("1234 ", 2000),
+		"links":     repeated(1000, "https://x%d.partner.example/ "),
+		"addresses": repeated(1000, "x%d@partner.example "),
 	} {
 		for _, bad := range []string{"XX82 TEST 1234 5698 7654 32", "https://collect.attacker.example/x", "eve@attacker.example"} {
 			for _, text := range []string{flood + "and " + bad, bad + " and " + flood} {
