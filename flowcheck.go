@@ -20,7 +20,7 @@ func (e *evaluation) flow() bool {
 	c := e.p.contract
 	switch {
 	case e.p.call.Subject == policy.Resource:
-		return e.resourceFlow() && e.content(nil)
+		return e.resourceFlow() && e.holdsSecret(e.p.call.Name, func() string { return "uri" }) && e.content(nil)
 	case c == nil:
 		return e.content(nil) // a prompt's arguments
 	case !c.Exfiltrating:

@@ -38,32 +38,38 @@ func (l *Ledger) Lookup(d Destination) Finding {
 	if f, ok := l.lookupTyped(d); ok {
 		return f
 	}
-	since, written := l.wrote(d)
-	if id, ok := l.grantOf(factVouched, d); ok && (!written || id < since) {
-		return Finding{Origin: Vouched, Evidence: []Evidence{l.evidence(id)}}
+	f, _ := l.shown(q, d)
+	return f
+}
+
+// shown says what outputs make of d, and which label that is. The lock must be held.
+func (l *Ledger) shown(q *query, d Destination) (Finding, standing) {
+	most := l.mostOf(d)
+	if id, ok := l.grantOf(factVouched, d); ok && most >= asVouched {
+		return Finding{Origin: Vouched, Evidence: []Evidence{l.evidence(id)}}, asVouched
 	}
-	if id, ok := l.grantOf(factParty, d); ok && (!written || id < since) {
-		return Finding{Origin: Party, Evidence: []Evidence{l.evidence(id)}}
+	if id, ok := l.grantOf(factParty, d); ok && most >= asParty {
+		return Finding{Origin: Party, Evidence: []Evidence{l.evidence(id)}}, asParty
 	}
 	taint, tainted := q.untrusted(l)
-	if !written {
+	if most >= asInside {
 		if f, ok := l.lookupInside(q, d); ok {
-			return f
+			return f, asInside
 		}
 		q.reset(l, outside, d)
 	}
-	if id, ok := l.grantOf(factID, d); ok {
-		return Finding{Origin: Unknown, Evidence: []Evidence{l.evidence(id)}}
+	if id, ok := l.grantOf(factID, d); ok && most >= asID {
+		return Finding{Origin: Unknown, Evidence: []Evidence{l.evidence(id)}}, asID
 	}
 	if tainted {
-		return Finding{Origin: Untrusted, Evidence: []Evidence{l.evidence(taint)}}
+		return Finding{Origin: Untrusted, Evidence: []Evidence{l.evidence(taint)}}, asNothing
 	}
 	if id, ok := q.partial(l); ok {
 		e := l.evidence(id)
 		e.Partial = true
-		return Finding{Origin: Unknown, Evidence: []Evidence{e}}
+		return Finding{Origin: Unknown, Evidence: []Evidence{e}}, asNothing
 	}
-	return Finding{Origin: Unknown}
+	return Finding{Origin: Unknown}, asNothing
 }
 
 // grantOf reports that d is, as a whole, a field with a label. The lock must be held.
@@ -84,7 +90,7 @@ func (l *Ledger) lookupInside(q *query, d Destination) (Finding, bool) {
 		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(id)}}, true
 	}
 	if id, ok := l.seenExactly(q, endorsed, d); ok && !shown {
-		return Finding{Inside, []Evidence{l.evidence(id)}, true}, true
+		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(id)}, Endorsed: true}, true
 	}
 	return Finding{}, false
 }
@@ -105,69 +111,26 @@ func (l *Ledger) firstOutside(q *query, d Destination) (id uint32, ok bool) {
 	if p := &d.parts; (d.Kind == URL || d.Kind == Host) && p.host != "" {
 		host := taintName(p.host)
 		q.any = q.any[:0]
-		q.scan.emit(factPlace, placeKey(host, Fold(p.path)))
+		q.scan.emit(factPlace, p.placeKey())
 		if !strings.Contains(host, ".") || isIP(host) {
 			q.place(p) // it has no registered name: the host is all there is
 		}
 	}
-	return q.untrusted(l)
-}
-
-// Wrote records what the agent itself put somewhere, of which nobody vouched for the
-// origin: being read back gives it no label. A label that it had before stays, so that a
-// second answer to the same sender is asked about like the first. It is safe for
-// concurrent use.
-func (l *Ledger) Wrote(ds []Destination) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, d := range ds {
-		if d.Malformed != "" || l.facts.count >= l.max {
-			continue
-		}
-		id, found := l.facts.slot(l.writtenKey(d))
-		if !found {
-			*id = uint32(len(l.seen))
+	for _, h := range q.any {
+		if e, found := l.facts.get(h); found && (!ok || e < id) {
+			id, ok = e, true
 		}
 	}
-}
-
-func (l *Ledger) writtenKey(d Destination) uint64 {
-	d.Canonical = Fold(d.Canonical)
-	return l.exactKey(factWritten, d, 0)
-}
-
-// wrote reports that d was written by the agent. What was seen since then has an id of at
-// least since.
-func (l *Ledger) wrote(d Destination) (since uint32, ok bool) {
-	return l.facts.get(l.writtenKey(d))
-}
-
-// echoes are the facts that name what a call named.
-func (l *Ledger) echoes(ds []Destination) map[uint64]struct{} {
-	if len(ds) == 0 {
-		return nil
+	q.any = q.any[:0]
+	if e, found := q.untrusted(l); found && (!ok || e < id) {
+		id, ok = e, true
 	}
-	q := l.queries.Get().(*query)
-	defer l.queries.Put(q)
-	skip := make(map[uint64]struct{})
-	for _, d := range ds {
-		if d.Malformed != "" {
-			continue
-		}
-		q.reset(l, outside, d)
-		if p := &d.parts; d.Kind == URL || d.Kind == Host {
-			q.scan.emit(factPlace, placeKey(taintName(p.host), Fold(p.path)))
-		}
-		for _, keys := range [][]uint64{q.any, q.part, q.words, q.pairs} {
-			for _, h := range keys {
-				skip[h] = struct{}{}
-			}
-		}
-		if len(q.whole) > 0 {
-			skip[l.keys[outside][factWord].sip(q.whole)] = struct{}{}
-		}
-	}
-	return skip
+	return id, ok
+}
+
+// placeKey is the place in the form in which text shows it.
+func (p *parts) placeKey() string {
+	return placeKey(taintName(p.host), pathBehind([]byte(Fold(p.path))))
 }
 
 // A query is the keys of one destination.
