@@ -121,7 +121,7 @@ func (e *evaluation) destinations(c *contract.Contract) (all []flow.Destination,
 		switch {
 		case read[m.Place]:
 		case len(c.SinkParams) == 0:
-			all = append(all, flow.Flatten(m.Place, m.Value)...)
+			all = append(all, flow.FlattenAny(m.Place, m.Value)...)
 		default:
 			scanned = append(scanned, flow.Scan(m.Place, m.Value)...)
 		}

@@ -28,6 +28,15 @@ func Flatten(place string, v doc.Value) []Destination {
 	return f.found
 }
 
+// FlattenAny is [Flatten] for an argument of which nobody said that it is a destination,
+// in a call that may go where any argument says: text of several lines, or longer than a
+// name, may be content as well, and is read as code is.
+func FlattenAny(place string, v doc.Value) []Destination {
+	f := flattener{sink: true, any: true}
+	f.value(place, v, 0)
+	return f.found
+}
+
 // Scan finds destinations in an argument that is not a declared sink: only values
 // that are, as a whole, mail addresses, a URL on a network, a host under a top-level
 // domain in use, or an IP address. Two-label names that end like a file of source
@@ -49,6 +58,7 @@ func ScanText(place, s string) []Destination {
 
 type flattener struct {
 	sink  bool // a declared sink: everything is a destination
+	any   bool // a sink that nobody declared
 	full  bool
 	found []Destination
 }
@@ -118,7 +128,9 @@ func (f *flattener) str(place, s string, level int) {
 		}
 	}
 	switch d, bad := injected(place, s); {
-	case f.sink && codeParam(place):
+	case f.any && bad:
+		f.add(placed(place, []Destination{d})...)
+	case f.sink && (codeParam(place) || f.any && maybeContent(s)):
 		f.add(placed(place, code(s))...)
 	case f.sink:
 		f.add(placed(place, parseList(s))...)
@@ -127,6 +139,11 @@ func (f *flattener) str(place, s string, level int) {
 	default:
 		f.add(placed(place, wholly(s))...)
 	}
+}
+
+// maybeContent reports text of several lines, or longer than a name.
+func maybeContent(s string) bool {
+	return strings.ContainsAny(s, "\r\n") || len(s) > MaxDestination || len(strings.Fields(s)) > nameWords && !strings.Contains(s, "@")
 }
 
 // jsonList reports long text that may be a JSON list. An object of that size is a
@@ -140,7 +157,7 @@ const maxJSONList = 1 << 20 // bytes
 
 // inside flattens the JSON that a string holds.
 func (f *flattener) inside(v doc.Value, level int) []Destination {
-	g := flattener{sink: f.sink}
+	g := flattener{sink: f.sink, any: f.any}
 	g.value("", v, level+100) // at most six strings deep
 	return g.found
 }
