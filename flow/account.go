@@ -67,7 +67,7 @@ func (q *query) account(l *Ledger) (id uint32, ok bool) {
 				reach[to] = append(reach[to], group{from, word, e})
 			default:
 				for _, g := range reach[from] {
-					if e, seen := l.facts.get(q.scan.keys[factPair].pair(g.word, word)); seen {
+					if l.facts.pair(q.scan.keys[factPair].pair(g.word, word)) {
 						reach[to] = append(reach[to], group{from, word, max(e, g.id)})
 						break
 					}

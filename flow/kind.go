@@ -12,5 +12,6 @@ const (
 	factDomain              // a registrable domain
 	factTenant              // a many-tenant host and a first path segment
 	factTyped               // a canonical form, with its kind, that the user typed
+	factRun                 // five words that follow each other
 	factKinds               // how many there are
 )

@@ -57,7 +57,7 @@ type query struct {
 
 func newQuery(l *Ledger) *query {
 	q := &query{}
-	q.scan.keys, q.scan.query = &l.keys, q
+	q.scan.keys, q.scan.take = &l.keys, q.fact
 	return q
 }
 
@@ -145,20 +145,21 @@ func (q *query) untrusted(l *Ledger) (id uint32, ok bool) {
 }
 
 // sequence reports that all words were seen, each next to the next. The evidence is
-// that of the pair seen last: before it the text cannot have stood anywhere.
+// that of the word seen last: before it the text cannot have stood anywhere.
 func (q *query) sequence(l *Ledger) (id uint32, ok bool) {
-	need := q.pairs
-	if len(need) == 0 {
-		need = q.words
+	for _, h := range q.pairs {
+		if !l.facts.pair(h) {
+			return 0, false
+		}
 	}
-	for _, h := range need {
+	for _, h := range q.words {
 		e, found := l.facts.get(h)
 		if !found {
 			return 0, false
 		}
 		id = max(id, e)
 	}
-	return id, len(need) > 0
+	return id, len(q.words) > 0
 }
 
 // partial reports that a part of the destination was seen.

@@ -8,7 +8,6 @@ import (
 )
 
 const (
-	mergeAt   = 8 << 10  // facts collected before they are merged: bounds how long the lock is held
 	maxJSON   = 32 << 20 // bytes of text that is tried as JSON
 	jsonDepth = 3        // JSON in text in JSON in text
 	maxPlace  = 160      // bytes
@@ -19,18 +18,7 @@ const (
 type observer struct {
 	scanner
 	ledger *Ledger
-	spans  []span
-
-	path     []hop
-	info     outputInfo
-	recorded bool   // the ledger knows info
-	output   uint32 // as this
-}
-
-// span says where the facts up to end stood.
-type span struct {
-	end   int
-	place string
+	path   []hop
 }
 
 // hop is one step of a place.
@@ -52,7 +40,8 @@ const (
 func newObserver(l *Ledger) *observer {
 	o := &observer{ledger: l}
 	o.keys, o.filled = &l.keys, o.flush
-	o.facts, o.recent = make([]uint64, 0, mergeAt), new([recentFacts]uint64)
+	o.copies, o.recent = l.copies, new(recent)
+	o.batch.init()
 	return o
 }
 
@@ -74,18 +63,17 @@ func (o *observer) mark() {
 		from = o.spans[n-1].end
 	}
 	if len(o.facts) > from {
-		o.spans = append(o.spans, span{len(o.facts), o.place()})
+		o.places = o.appendPlace(o.places)
+		o.spans = append(o.spans, span{len(o.facts), len(o.places)})
 	}
 }
 
 func (o *observer) flush() {
 	o.mark()
-	if len(o.facts) > 0 {
-		o.ledger.merge(o)
+	if len(o.facts)+len(o.pairs)+len(o.runs) > 0 {
+		o.ledger.merge(&o.batch)
 	}
-	o.facts = o.facts[:0]
-	clear(o.spans)
-	o.spans = o.spans[:0]
+	o.batch.reset()
 }
 
 // value walks v. The document's own depth bounds the recursion.
@@ -150,12 +138,12 @@ func jsonText(s string) (doc.Value, bool) {
 	return v, err == nil
 }
 
-// place writes the path. Only names that MCP itself defines are spelled out.
-func (o *observer) place() string {
-	b := make([]byte, 0, 40)
+// appendPlace writes the path. Only names that MCP itself defines are spelled out.
+func (o *observer) appendPlace(b []byte) []byte {
+	start := len(b)
 	for i, h := range o.path {
-		if len(b) > maxPlace {
-			return string(b[:maxPlace]) + "…"
+		if len(b)-start > maxPlace {
+			return append(b[:start+maxPlace], "…"...)
 		}
 		switch h.kind {
 		case hopElement:
@@ -175,7 +163,7 @@ func (o *observer) place() string {
 			b = append(b, h.name...)
 		}
 	}
-	return string(b)
+	return b
 }
 
 // protocolNames are the member names of MCP results, requests and definitions.

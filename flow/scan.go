@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"encoding/binary"
+	"math/bits"
 	"net/netip"
 	"strings"
 	"unicode"
@@ -15,23 +17,31 @@ import (
 // output and "b c" in another make "a b c" seen, and what separates words does not
 // count.
 type scanner struct {
-	keys  *[factKinds]sipKey
-	query *query // takes the facts of a lookup; nil when observing
+	keys *[factKinds]sipKey
+	take func(kind, uint64) // takes the facts of a lookup; nil when observing
 
-	facts  []uint64             // facts of an output, in order
-	recent *[recentFacts]uint64 // facts emitted lately, by their low bits
-	filled func()               // empties facts when it is full
+	batch          // facts of an output
+	recent *recent // facts emitted lately; nil for a lookup
+	filled func()  // empties the batch when it is full
+	copies bool    // runs are wanted
 
-	buf    []byte // folded text
-	name   []byte // scratch for one key
-	prev   uint64 // hash of the word before
-	inText bool   // prev is set
-	v6     int    // no IPv6 address is tried before this offset
+	buf   []byte    // folded text, and scanAhead zero bytes
+	name  []byte    // scratch for one key
+	count uint64    // how many the text had so far
+	prev  uint64    // hash of the word before
+	chain [4]uint64 // of the pairs that ended at the last words, by the number of the word
+	v6    int       // no IPv6 address is tried before this offset
 }
 
-// recentFacts is how many facts are remembered, so that common words are not merged
-// again and again.
-const recentFacts = 8 << 10
+// recent remembers facts by their low bits, so that common ones are not merged again
+// and again.
+type recent [8 << 10]uint64
+
+// runWords is how long a run of words is.
+const runWords = 5
+
+// scanAhead is how far text is read at a time.
+const scanAhead = 8
 
 const (
 	window  = 64 << 10 // bytes folded and scanned at a time
@@ -41,9 +51,10 @@ const (
 // class of a byte in folded text.
 const (
 	clsSep = iota
-	clsWord
 	clsAt
 	clsColon
+	clsJoin // may join words to a host name
+	clsWord
 	clsWide // first byte of a longer character
 )
 
@@ -54,6 +65,8 @@ var class = func() (t [256]uint8) {
 			t[i] = clsWide
 		case alnum(c):
 			t[i] = clsWord
+		case c == '.', c == '-', c == '_':
+			t[i] = clsJoin
 		case c == '@':
 			t[i] = clsAt
 		case c == ':':
@@ -65,7 +78,7 @@ var class = func() (t [256]uint8) {
 
 // text scans one string, in windows so that memory stays small.
 func (s *scanner) text(str string) {
-	s.inText = false
+	s.count = 0
 	for len(str) > window {
 		cut, next := cutAt(str)
 		s.folded(str[:cut])
@@ -93,16 +106,36 @@ func cutAt(s string) (end, next int) {
 }
 
 func (s *scanner) folded(str string) {
-	s.buf = appendFold(s.buf[:0], str)
-	s.scan(s.buf)
+	b := appendFold(s.buf[:0], str)
+	n := len(b)
+	s.buf = append(b, make([]byte, scanAhead)...)
+	s.scan(s.buf[:n])
 }
 
-// scan walks folded text.
+// scan walks folded text, behind which there must be scanAhead zero bytes.
 func (s *scanner) scan(b []byte) {
 	s.v6 = 0
+	ahead := b[:len(b)+scanAhead]
 	for i := 0; i < len(b); {
 		switch class[b[i]] {
-		case clsSep:
+		case clsWord:
+			end := wordEnd(ahead, i)
+			next := class[ahead[end]]
+			if next == clsJoin {
+				next = class[ahead[end+1]]
+			}
+			if next >= clsJoin { // perhaps a host name, or a script without spaces
+				i = s.run(b, i)
+				continue
+			}
+			if end-i < 8 {
+				w := binary.LittleEndian.Uint64(ahead[i:]) & (1<<(8*uint(end-i)) - 1)
+				s.wordHash(s.keys[factWord].short(w, end-i))
+			} else {
+				s.wordHash(s.keys[factWord].sip(b[i:end]))
+			}
+			i = end
+		case clsSep, clsJoin:
 			i++
 		case clsAt:
 			s.at(b, i)
@@ -113,6 +146,23 @@ func (s *scanner) scan(b []byte) {
 		default:
 			i = s.run(b, i)
 		}
+	}
+}
+
+// wordEnd returns where the letters and digits from i on end. ahead must go on for
+// scanAhead bytes behind the text, with zeros. It reads eight bytes at a time, and stops
+// at capitals, which folded text does not have.
+func wordEnd(ahead []byte, i int) int {
+	const rep, high = 0x0101010101010101, 0x8080808080808080
+	for {
+		w := binary.LittleEndian.Uint64(ahead[i:])
+		low := w &^ high
+		letter := (low + (128-'a')*rep) &^ (low + (127-'z')*rep)
+		digit := (low + (128-'0')*rep) &^ (low + (127-'9')*rep)
+		if other := ^(letter|digit)&high | w&high; other != 0 {
+			return i + bits.TrailingZeros64(other)/8
+		}
+		i += 8
 	}
 }
 
@@ -209,11 +259,11 @@ func widthOf(r rune) int {
 
 // fact takes one fact, unless it was just taken.
 func (s *scanner) fact(k kind, h uint64) {
-	if s.query != nil {
-		s.query.fact(k, h)
+	if s.take != nil {
+		s.take(k, h)
 		return
 	}
-	slot := &s.recent[h%recentFacts]
+	slot := &s.recent[h%uint64(len(s.recent))]
 	if *slot == h {
 		return
 	}
@@ -224,13 +274,39 @@ func (s *scanner) fact(k kind, h uint64) {
 	}
 }
 
-func (s *scanner) word(w []byte) {
-	h := s.keys[factWord].sip(w)
+func (s *scanner) word(w []byte) { s.wordHash(s.keys[factWord].sip(w)) }
+
+// wordHash takes a word, the pair that it makes with the word before it, and the run.
+func (s *scanner) wordHash(h uint64) {
 	s.fact(factWord, h)
-	if s.inText {
-		s.fact(factPair, s.keys[factPair].pair(s.prev, h))
+	s.count++
+	if s.count > 1 {
+		p := s.keys[factPair].pair(s.prev, h)
+		s.chain[s.count%4] = p
+		if s.take != nil {
+			s.take(factPair, p)
+		} else {
+			s.pairs = append(s.pairs, p)
+		}
+		if s.copies && s.count >= runWords {
+			s.run5(h)
+		}
+		if len(s.pairs) == cap(s.pairs) && s.take == nil {
+			s.filled()
+		}
 	}
-	s.prev, s.inText = h, true
+	s.prev = h
+}
+
+// run5 takes the run that ends with the word h: two pairs and the word.
+func (s *scanner) run5(h uint64) {
+	k := &s.keys[factRun]
+	run := k.pair(k.pair(s.chain[(s.count-3)%4], s.chain[(s.count-1)%4]), h)
+	if s.take != nil || sampled(run) {
+		s.fact(factRun, run)
+		return
+	}
+	s.runs = append(s.runs, run)
 }
 
 func (s *scanner) emit(k kind, text string) {
