@@ -40,7 +40,7 @@ const (
 func newObserver(l *Ledger) *observer {
 	o := &observer{ledger: l}
 	o.keys, o.filled = &l.keys, o.flush
-	o.copies, o.recent = l.copies, new(recent)
+	o.copies, o.recent, o.hosts = l.copies, new(recent), new([1 << 10]uint64)
 	o.batch.init()
 	return o
 }

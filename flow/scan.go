@@ -25,6 +25,9 @@ type scanner struct {
 	filled func()  // empties the batch when it is full
 	copies bool    // runs are wanted
 
+	hosts  *[1 << 10]uint64 // names looked at lately; nil for a lookup
+	tenant bool             // the name looked at last may go on in its path
+
 	buf   []byte    // folded text, and scanAhead zero bytes
 	name  []byte    // scratch for one key
 	count uint64    // how many the text had so far
@@ -210,7 +213,7 @@ func (s *scanner) words(b []byte, i int) int {
 			break
 		}
 		r, n := utf8.DecodeRune(b[i:])
-		w := widthOf(r)
+		w := foldedRuneOf(r).width()
 		if w == wideSep {
 			break
 		}
@@ -320,18 +323,29 @@ func (s *scanner) dotted(b []byte, start, end int) {
 	if end-start > 4*maxHost {
 		return
 	}
-	h := string(b[start:end])
-	if endsInNumber(h) {
-		if looksNumeric(h) {
-			if a, ok := numericIPv4(h); ok {
-				s.emit(factHost, a.String())
-			}
+	var known *uint64
+	k := uint64(0)
+	if s.take == nil {
+		k = s.keys[factHost].sip(b[start:end])
+		if known = &s.hosts[k%uint64(len(s.hosts))]; *known == k {
+			return
 		}
-		return
 	}
-	s.host(h, b[end:])
-	if !plainASCII(h) {
-		s.latin(h)
+	h := string(b[start:end])
+	s.tenant = false
+	switch {
+	case !endsInNumber(h):
+		s.host(h, b[end:])
+		if !plainASCII(h) {
+			s.latin(h)
+		}
+	case looksNumeric(h):
+		if a, ok := numericIPv4(h); ok {
+			s.emit(factHost, a.String())
+		}
+	}
+	if known != nil && !s.tenant {
+		*known = k
 	}
 }
 
@@ -361,6 +375,7 @@ func (s *scanner) names(h string, rest []byte) {
 		s.emit(hostKey(h, ""))
 		return
 	}
+	s.tenant = true
 	s.emit(factHost, h)
 	if seg := firstSegment(rest); seg != "" {
 		s.emit(hostKey(h, seg))
