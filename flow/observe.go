@@ -40,7 +40,8 @@ const (
 func newObserver(l *Ledger) *observer {
 	o := &observer{ledger: l}
 	o.keys, o.filled = &l.keys, o.flush
-	o.copies, o.recent, o.hosts = l.copies, new(recent), new([1 << 10]uint64)
+	o.copies, o.recent, o.hosts = l.copies, new(recent), new([4 << 10]uint64)
+	o.recentPairs = new([32 << 10]uint64)
 	o.batch.init()
 	return o
 }

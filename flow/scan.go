@@ -20,12 +20,13 @@ type scanner struct {
 	keys *[factKinds]sipKey
 	take func(kind, uint64) // takes the facts of a lookup; nil when observing
 
-	batch          // facts of an output
-	recent *recent // facts emitted lately; nil for a lookup
-	filled func()  // empties the batch when it is full
-	copies bool    // runs are wanted
+	batch       // facts of an output
+	recentPairs *[32 << 10]uint64
+	recent      *recent // facts emitted lately; nil for a lookup
+	filled      func()  // empties the batch when it is full
+	copies      bool    // runs are wanted
 
-	hosts  *[1 << 10]uint64 // names looked at lately; nil for a lookup
+	hosts  *[4 << 10]uint64 // names looked at lately; nil for a lookup
 	tenant bool             // the name looked at last may go on in its path
 
 	buf   []byte    // folded text, and scanAhead zero bytes
@@ -106,6 +107,37 @@ func cutAt(s string) (end, next int) {
 		next--
 	}
 	return end, next
+}
+
+// changed returns the part of to that reads otherwise than from, and what stands round
+// it as far as a fact can reach: the rest of its token, and a run of tokens with words in
+// them on each side.
+// What is further away was scanned in from.
+func changed(from, to string) string {
+	most := min(len(from), len(to))
+	start, end := 0, 0
+	for start < most && from[start] == to[start] {
+		start++
+	}
+	for end < most-start && from[len(from)-1-end] == to[len(to)-1-end] {
+		end++
+	}
+	end = len(to) - end
+	for tokens, word := 0, true; start > 0 && tokens <= runWords; start-- {
+		c := to[start-1]
+		if asciiSpace[c] && word {
+			tokens++
+		}
+		word = class[c] >= clsWord || word && !asciiSpace[c]
+	}
+	for tokens, word := 0, true; end < len(to) && tokens <= runWords; end++ {
+		c := to[end]
+		if asciiSpace[c] && word {
+			tokens++
+		}
+		word = class[c] >= clsWord || word && !asciiSpace[c]
+	}
+	return to[start:end]
 }
 
 func (s *scanner) folded(str string) {
@@ -288,13 +320,14 @@ func (s *scanner) wordHash(h uint64) {
 		s.chain[s.count%4] = p
 		if s.take != nil {
 			s.take(factPair, p)
-		} else {
+		} else if slot := &s.recentPairs[p%uint64(len(s.recentPairs))]; *slot != p {
+			*slot = p
 			s.pairs = append(s.pairs, p)
 		}
 		if s.copies && s.count >= runWords {
 			s.run5(h)
 		}
-		if len(s.pairs) == cap(s.pairs) && s.take == nil {
+		if (len(s.pairs) == cap(s.pairs) || len(s.runs) == cap(s.runs)) && s.take == nil {
 			s.filled()
 		}
 	}

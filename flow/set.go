@@ -19,14 +19,16 @@ import (
 //
 // Wide slots have 24 bits more, the lowest, for a number that belongs to the hash.
 type hashSet struct {
-	width  int    // bytes of a slot
-	num    uint   // bits of the number
-	bits   uint   // of the hash in a slot
-	mask   uint64 // the bytes of a slot
-	groups *[setGroups]group
-	count  int    // hashes; one that was added twice lately counts twice
-	size   int    // bytes held
-	sum    uint64 // keeps touch from being optimised away
+	width   int    // bytes of a slot
+	num     uint   // bits of the number
+	bits    uint   // of the hash in a slot
+	mask    uint64 // the bytes of a slot
+	step    int    // a leaf grows by this fraction
+	groups  *[setGroups]group
+	count   int    // hashes; one that was added twice lately counts twice
+	size    int    // bytes held
+	doubles bool   // the last leaf that was looked through had many hashes twice
+	sum     uint64 // keeps touch from being optimised away
 	*scratch
 }
 
@@ -54,10 +56,12 @@ const (
 // newHashSet returns a set with slots of 4 bytes (32 bits of a hash), 5 (40) or 8 (40,
 // and a number).
 func newHashSet(width int) hashSet {
-	s := hashSet{width: width, bits: exactBits, scratch: new(scratch)}
+	s := hashSet{width: width, bits: exactBits, step: 6, scratch: new(scratch)}
 	switch width {
 	case 4:
 		s.bits = pairBits
+	case 5:
+		s.step = 3 // for speed: here there are most
 	case 8:
 		s.num = numBits
 	}
@@ -167,12 +171,16 @@ func (s *hashSet) room(h uint64, more more) *leaf {
 		s.size += leafSize
 	}
 	l := s.leaf(h)
-	s.drop(l)
+	if len(*l) > leafMost || s.doubles {
+		n := len(*l)
+		s.drop(l)
+		s.doubles = len(*l) < n-n/6
+	}
 	if len(*l) > leafMost && s.split(g, more) {
 		l = s.leaf(h)
 	}
 	n, spare := len(*l), cap(*l)-leafPad-len(*l)
-	if spare >= s.width && spare >= n/8 {
+	if spare >= s.width && spare >= n/(s.step+2) {
 		return l
 	}
 	next := s.allocated(n)
@@ -190,7 +198,7 @@ func (s *hashSet) room(h uint64, more more) *leaf {
 // allocated returns a leaf for n bytes of slots and some more: as many as the allocator
 // would set aside anyway.
 func (s *hashSet) allocated(n int) leaf {
-	return append(leaf(nil), make(leaf, n+n/6+3*s.width+leafPad)...)[:0]
+	return append(leaf(nil), make(leaf, n+n/s.step+3*s.width+leafPad)...)[:0]
 }
 
 // drop drops what stands in a leaf a second time.

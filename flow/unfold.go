@@ -24,7 +24,7 @@ func unfolded(s string, use func(string)) {
 			end = i + n
 		}
 		if u, ok := unfoldLine(s[start:end]); ok {
-			use(u)
+			use(changed(s[start:end], u))
 		}
 		s = s[end:]
 	}
