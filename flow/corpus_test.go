@@ -282,3 +282,11 @@ func TestCorpus(t *testing.T) {
 		t.Errorf("%.2f bytes a word", b)
 	}
 }
+
+func mustValue(t interface{ Fatal(...any) }, v any) doc.Value {
+	d, err := doc.FromGo(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}

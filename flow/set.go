@@ -23,6 +23,7 @@ type hashSet struct {
 	num     uint   // bits of the number
 	bits    uint   // of the hash in a slot
 	mask    uint64 // the bytes of a slot
+	most    int    // bytes of a leaf that is cut
 	step    int    // a leaf grows by this fraction
 	groups  *[setGroups]group
 	count   int    // hashes; one that was added twice lately counts twice
@@ -39,14 +40,15 @@ type group []leaf
 type leaf []byte
 
 // scratch is what dropping takes: for each value where it is, from 1.
-type scratch [512]uint16
+type scratch [4096]uint16
 
 const (
 	setGroups = 1 << 11
-	groupSize = 24  // bytes of a group's own
-	leafSize  = 24  // and of a leaf's
-	leafMost  = 768 // bytes of a large leaf
-	leafPad   = 8   // so that a slot can be read and written as eight bytes
+	groupSize = 24   // bytes of a group's own
+	leafSize  = 24   // and of a leaf's
+	leafMost  = 1536 // bytes of a large leaf
+	leafMostN = 768  // of one with numbers
+	leafPad   = 8    // so that a slot can be read and written as eight bytes
 
 	pairBits  = 32
 	exactBits = 40
@@ -56,14 +58,14 @@ const (
 // newHashSet returns a set with slots of 4 bytes (32 bits of a hash), 5 (40) or 8 (40,
 // and a number).
 func newHashSet(width int) hashSet {
-	s := hashSet{width: width, bits: exactBits, step: 6, scratch: new(scratch)}
+	s := hashSet{width: width, bits: exactBits, step: 6, most: leafMost, scratch: new(scratch)}
 	switch width {
 	case 4:
 		s.bits = pairBits
 	case 5:
 		s.step = 3 // for speed: here there are most
 	case 8:
-		s.num = numBits
+		s.num, s.most = numBits, leafMostN
 	}
 	s.mask = ^uint64(0) >> (64 - 8*width)
 	return s
@@ -171,12 +173,12 @@ func (s *hashSet) room(h uint64, more more) *leaf {
 		s.size += leafSize
 	}
 	l := s.leaf(h)
-	if len(*l) > leafMost || s.doubles {
+	if len(*l) > s.most || s.doubles {
 		n := len(*l)
 		s.drop(l)
 		s.doubles = len(*l) < n-n/6
 	}
-	if len(*l) > leafMost && s.split(g, more) {
+	if len(*l) > s.most && s.split(g, more) {
 		l = s.leaf(h)
 	}
 	n, spare := len(*l), cap(*l)-leafPad-len(*l)
@@ -207,14 +209,18 @@ func (s *hashSet) drop(l *leaf) {
 	if n > len(s.scratch)/2*s.width {
 		return // its group could not be cut: there is no memory left
 	}
-	clear(s.scratch[:])
+	size := uint64(len(s.scratch))
+	for size > uint64(4*n/s.width) && size > 64 {
+		size /= 2
+	}
+	clear(s.scratch[:size])
 	b := (*l)[:cap(*l)]
 next:
 	for i := 0; i < n; i += s.width {
 		x := binary.LittleEndian.Uint64(b[i:])
 		v := x & s.mask >> (s.num & 63)
-		k := v % uint64(len(s.scratch))
-		for ; s.scratch[k] != 0; k = (k + 1) % uint64(len(s.scratch)) {
+		k := v & (size - 1) & 4095
+		for ; s.scratch[k] != 0; k = (k + 1) & (size - 1) & 4095 {
 			if binary.LittleEndian.Uint64(b[int(s.scratch[k])-1:])&s.mask>>(s.num&63) == v {
 				continue next
 			}
@@ -234,8 +240,16 @@ func (s *hashSet) put(b []byte, x uint64) {
 	binary.LittleEndian.PutUint64(b, binary.LittleEndian.Uint64(b)&^s.mask|x&s.mask)
 }
 
-// split cuts every leaf of a group in two; false if there is no memory for it.
+// split cuts every leaf of a group in two; false if there is no memory for it, or if the
+// others are not large: then something else than chance made this one so.
 func (s *hashSet) split(g *group, more more) bool {
+	all := 0
+	for _, l := range *g {
+		all += len(l)
+	}
+	if all < len(*g)*s.most/4 {
+		return false
+	}
 	next := make(group, 2*len(*g))
 	grown := leafSize * len(*g)
 	bit := s.bits + s.num - uint(bits.Len(uint(len(*g))))
