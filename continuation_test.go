@@ -53,7 +53,7 @@ func TestContinuingAnUnchargedCallIsCharged(t *testing.T) {
 // A yes covers what was asked, not what is known later.
 func TestAYesCoversOnlyWhatWasAsked(t *testing.T) {
 	for _, again := range []string{"start", "continue"} {
-		s := session(t, sallyport.Options{Contracts: contracts(t, mail), Flow: sallyport.FlowSettings{AskUntrusted: true}}, "send")
+		s := session(t, sallyport.Options{Contracts: contracts(t, mail), Flow: settings(func(f *sallyport.FlowSettings) { f.Untrusted = sallyport.Ask })}, "send")
 		ctx := t.Context()
 		c := call(t, "send", `{"to":"cy@partner.example"}`)
 		d := s.Decide(ctx, c)

@@ -12,29 +12,13 @@ import (
 	"github.com/sallyport-dev/sallyport/policy"
 )
 
-// FlowSettings say which verdict an origin gets. The zero value is the default:
-// untrusted is refused, unknown is asked.
-type FlowSettings struct {
-	AskUntrusted bool    // flow.untrusted: ask
-	Unknown      Unknown // flow.unknown
-}
-
-// Unknown is the verdict for a destination that nobody vouched for.
-type Unknown uint8
-
-const (
-	AskUnknown Unknown = iota
-	DenyUnknown
-	AllowUnknown
-)
-
 // Options configure an engine. The zero value is usable: the built-in policy, shipped
 // packs and the fallback, an own store, no write roots.
 type Options struct {
 	Policy    *policy.Policy // nil: policy.BuiltIn
 	Contracts *contract.Set  // nil: packs by what servers list, then the fallback
-	Flow      FlowSettings
-	DryRun    bool // decide, enforce nothing
+	Flow      *FlowSettings  // nil: the profile balanced
+	DryRun    bool           // decide, enforce nothing
 	// RateLimits are what rules name under rate_limits.
 	RateLimits map[string]RateLimit
 	Store      Store
@@ -83,6 +67,9 @@ func New(opt Options) (*Engine, error) {
 	if opt.Store == nil {
 		opt.Store = NewMemoryStore(opt.Now)
 	}
+	if opt.Flow == nil {
+		opt.Flow = defaultFlow()
+	}
 	if opt.PinSettle == 0 {
 		opt.PinSettle = 10 * time.Second
 	}
@@ -126,6 +113,7 @@ func (e *Engine) Session(opt SessionOptions) (*Session, error) {
 		ledger:    flow.NewLedger(flow.LedgerOptions{}),
 		pins:      make(map[string]*upstreamPins),
 		pending:   make(map[DecisionID]*pending),
+		running:   make(map[uint64]*pending),
 	}, nil
 }
 
@@ -143,7 +131,8 @@ type Session struct {
 	decisions DecisionID
 	pins      map[string]*upstreamPins
 	pending   map[DecisionID]*pending
-	oldest    []DecisionID // pending in order of age; may name forgotten ones
+	running   map[uint64]*pending // started and not forgotten, by their calls' numbers
+	oldest    []DecisionID        // pending in order of age; may name forgotten ones
 }
 
 // maxPending bounds decisions that wait for an answer or a continuation; the oldest is
@@ -159,9 +148,17 @@ type Output struct {
 }
 
 // Observe records an output in the ledger. It returns when every later Decide sees it:
-// call it before the output is shown to the agent.
+// call it before the output is shown to the agent. The result of a tool's call gets the
+// labels of the tool's contract if Call and Tool say which call it answers, and the call
+// is not forgotten yet.
 func (s *Session) Observe(out Output) {
-	s.ledger.Observe(flow.Output{Upstream: out.Upstream, Tool: out.Tool, Call: out.Call, Time: s.engine.opt.Now(), Value: out.Value})
+	o := flow.Output{Upstream: out.Upstream, Tool: out.Tool, Call: out.Call, Time: s.engine.opt.Now(), Value: out.Value}
+	s.mu.Lock()
+	if p := s.running[out.Call]; p != nil && p.call.Subject == policy.Tool && p.call.Upstream == out.Upstream && p.call.Name == out.Tool {
+		o.Labels, o.Endorsed, o.Echo = p.contract.Output, p.endorsed, p.echo
+	}
+	s.mu.Unlock()
+	s.ledger.Observe(o)
 }
 
 // Prompt records what the user typed.

@@ -279,20 +279,20 @@ func TestPaths(t *testing.T) {
 
 func TestFlowSettings(t *testing.T) {
 	for _, c := range []struct {
-		settings           sallyport.FlowSettings
+		change             func(*sallyport.FlowSettings)
 		untrusted, unknown sallyport.Verdict
 	}{
-		{sallyport.FlowSettings{}, sallyport.Deny, sallyport.Ask},
-		{sallyport.FlowSettings{AskUntrusted: true, Unknown: sallyport.DenyUnknown}, sallyport.Ask, sallyport.Deny},
-		{sallyport.FlowSettings{Unknown: sallyport.AllowUnknown}, sallyport.Deny, sallyport.Allow},
+		{func(*sallyport.FlowSettings) {}, sallyport.Deny, sallyport.Ask},
+		{func(f *sallyport.FlowSettings) { f.Untrusted, f.Unknown = sallyport.Ask, sallyport.Deny }, sallyport.Ask, sallyport.Deny},
+		{func(f *sallyport.FlowSettings) { f.Unknown = sallyport.Allow }, sallyport.Deny, sallyport.Allow},
 	} {
-		s := session(t, sallyport.Options{Contracts: contracts(t, mail), Flow: c.settings}, "send")
+		s := session(t, sallyport.Options{Contracts: contracts(t, mail), Flow: settings(c.change)}, "send")
 		s.Observe(sallyport.Output{Upstream: "u", Tool: "read", Value: value(t, `"eve@attacker.example"`)})
 		if d := decide(t, s, "send", `{"to":"eve@attacker.example"}`); d.Verdict != c.untrusted {
-			t.Errorf("%+v: untrusted gets %v", c.settings, d.Verdict)
+			t.Errorf("%+v: untrusted gets %v", c.untrusted, d.Verdict)
 		}
 		if d := decide(t, s, "send", `{"to":"new@partner.example"}`); d.Verdict != c.unknown {
-			t.Errorf("%+v: unknown gets %v", c.settings, d.Verdict)
+			t.Errorf("%+v: unknown gets %v", c.untrusted, d.Verdict)
 		}
 	}
 }
@@ -436,4 +436,14 @@ func BenchmarkDecide(b *testing.B) {
 			}
 		})
 	}
+}
+
+// settings are those of the default profile, changed.
+func settings(change func(*sallyport.FlowSettings)) *sallyport.FlowSettings {
+	f, ok := sallyport.Profile(sallyport.DefaultProfile)
+	if !ok {
+		panic("there is no default profile")
+	}
+	change(&f)
+	return &f
 }

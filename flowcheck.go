@@ -10,32 +10,40 @@ import (
 	"github.com/sallyport-dev/sallyport/policy"
 )
 
-// flow finds where every destination of a sink call is known from.
+// flow finds where every destination of a sink call is known from, and looks at what the
+// call carries there.
 func (e *evaluation) flow() bool {
-	switch {
-	case e.p.call.Subject == policy.Resource:
-		return e.resourceFlow()
-	case e.p.contract == nil || !e.p.contract.Exfiltrating:
-		return true
+	e.p.echo, e.p.wrote = nil, nil
+	if e.p.call.Answers.Len() > 0 && !e.answers(e.p.call.Answers) {
+		return false
 	}
 	c := e.p.contract
-	destinations, declared, ok := e.destinations(c)
+	switch {
+	case e.p.call.Subject == policy.Resource:
+		return e.resourceFlow() && e.content(nil)
+	case c == nil:
+		return e.content(nil) // a prompt's arguments
+	case !c.Exfiltrating:
+		return e.typedParams()
+	}
+	destinations, declared, sinks, ok := e.destinations(c)
 	if !ok {
 		return false
 	}
 	// A trusted value elsewhere says nothing of where the call goes.
-	if declared == 0 && !e.unknown(Question{Check: CheckFlow, Text: fmt.Sprintf("call %s, which sends something out, though no destination was found in its arguments", quoted(e.p.call.Name))}) {
+	if declared == 0 && !e.verdict(e.s.engine.opt.Flow.Unknown, Question{Check: CheckFlow, Text: fmt.Sprintf("call %s, which sends something out, though no destination was found in its arguments", quoted(e.p.call.Name))}) {
 		return false
 	}
 	for _, d := range destinations {
 		if trusts(c, d) && d.Malformed == "" {
+			e.p.echo = append(e.p.echo, d)
 			continue
 		}
 		if !e.judge(d) {
 			return false
 		}
 	}
-	return true
+	return e.typedParams() && e.content(sinks)
 }
 
 func trusts(c *contract.Contract, d flow.Destination) bool {
@@ -57,8 +65,8 @@ var members = func() doc.Selector {
 }()
 
 // destinations reads every argument: declared sinks whole, others when they are a
-// destination as they stand. declared is how many the sinks hold.
-func (e *evaluation) destinations(c *contract.Contract) (all []flow.Destination, declared int, ok bool) {
+// destination as they stand. declared is how many the sinks hold, sinks where they are.
+func (e *evaluation) destinations(c *contract.Contract) (all []flow.Destination, declared int, sinks map[string]bool, ok bool) {
 	args := e.p.call.Args
 	read := make(map[string]bool)
 	for _, param := range c.SinkParams {
@@ -66,7 +74,7 @@ func (e *evaluation) destinations(c *contract.Contract) (all []flow.Destination,
 		// items[*].email of a list that came as text: the server may well parse it.
 		text, moreText := param.Blocked(args, flow.MaxDestinations)
 		if more || moreText {
-			return nil, 0, e.deny(CheckFlow, "argument %s holds more than %d destinations", param, flow.MaxDestinations)
+			return nil, 0, nil, e.deny(CheckFlow, "argument %s holds more than %d destinations", param, flow.MaxDestinations)
 		}
 		for _, m := range append(found, text...) {
 			if !read[m.Place] {
@@ -77,7 +85,7 @@ func (e *evaluation) destinations(c *contract.Contract) (all []flow.Destination,
 	}
 	others, more := members.Select(args, maxValues)
 	if more {
-		return nil, 0, e.deny(CheckFlow, "the call has more than %d arguments", maxValues)
+		return nil, 0, nil, e.deny(CheckFlow, "the call has more than %d arguments", maxValues)
 	}
 	var scanned []flow.Destination
 	for _, m := range others {
@@ -95,7 +103,7 @@ func (e *evaluation) destinations(c *contract.Contract) (all []flow.Destination,
 		}
 	}
 	all, declared = append(all, scanned...), len(all)
-	return all, declared, e.bounded(all)
+	return all, declared, read, e.bounded(all)
 }
 
 func (e *evaluation) bounded(all []flow.Destination) bool {
@@ -113,34 +121,48 @@ func (e *evaluation) judge(d flow.Destination) bool {
 	}
 	f := e.s.ledger.Lookup(d)
 	full := f.Origin == flow.Unknown && e.s.ledger.Full()
-	if f.Origin >= flow.Typed {
+	if f.Origin != flow.Untrusted {
+		e.p.echo = append(e.p.echo, d)
+	}
+	if f.Origin >= flow.Typed || f.Origin == flow.Vouched {
 		return true
 	}
+	e.p.wrote = append(e.p.wrote, d)
 	e.evidence(d, f)
-	if f.Origin == flow.Unknown && !full {
-		return e.unknown(Question{
-			Check: CheckFlow, Argument: d.Place, Destination: d.Canonical, origin: f.Origin.String(),
-			Text: fmt.Sprintf("destination %s=%s is not a vouched recipient%s", shown(d.Place), quoted(d.Raw), partly(f)),
-		})
+	q := Question{
+		Check: CheckFlow, Argument: d.Place, Destination: d.Canonical, origin: f.Origin.String(),
+		Text: fmt.Sprintf("destination %s=%s ", shown(d.Place), quoted(d.Raw)),
 	}
-	text := fmt.Sprintf("destination %s=%s %s", shown(d.Place), quoted(d.Raw), seen(f, full))
-	if e.s.engine.opt.Flow.AskUntrusted {
-		e.ask(Question{Check: CheckFlow, Argument: d.Place, Destination: d.Canonical, Text: text, origin: flow.Untrusted.String()})
-		return true
+	set := e.s.engine.opt.Flow
+	switch {
+	case f.Origin == flow.Unknown && !full:
+		q.Text += "is not a vouched recipient" + partly(f)
+		return e.verdict(set.Unknown, q)
+	case f.Origin == flow.Party:
+		q.Text += "names a party and is vouched for by nobody; it stands in " + where(f.Evidence[0])
+		return e.verdict(set.Party, q)
+	case f.Origin == flow.Inside:
+		q.Text += "is only known from text of people inside, first seen in " + where(f.Evidence[0])
+		return e.verdict(set.Inside, q)
 	}
-	return e.deny(CheckFlow, "%s; untrusted text does not choose where things go. Ask the user for the destination, or have it added to trusted_destinations", text)
+	q.Text += seen(f, full)
+	q.origin = flow.Untrusted.String()
+	if set.Untrusted == Deny {
+		q.Text += "; untrusted text does not choose where things go. Ask the user for the destination, or have it added to trusted_destinations"
+	}
+	return e.verdict(set.Untrusted, q)
 }
 
-// unknown gives a destination that nobody vouched for the verdict that the settings say.
-func (e *evaluation) unknown(q Question) bool {
-	switch e.s.engine.opt.Flow.Unknown {
-	case AllowUnknown:
+// verdict gives what a check found the verdict that the settings say.
+func (e *evaluation) verdict(v Verdict, q Question) bool {
+	switch v {
+	case Allow:
 		return true
-	case DenyUnknown:
-		return e.deny(CheckFlow, "%s", q.Text)
-	default:
+	case Ask:
 		e.ask(q)
 		return true
+	default:
+		return e.deny(q.Check, "%s", q.Text)
 	}
 }
 

@@ -139,7 +139,7 @@ p:
 func TestDenyByOriginMindsEveryDestination(t *testing.T) {
 	s := session(t, sallyport.Options{
 		Policy:    rules(t, "p: {rules: [{effect: deny, tools: [send], when: {args.to: {origin: unknown}}}, {effect: allow}]}"),
-		Contracts: contracts(t, "send: {exfiltrating: true, sink_params: [to]}"), Flow: sallyport.FlowSettings{AskUntrusted: true},
+		Contracts: contracts(t, "send: {exfiltrating: true, sink_params: [to]}"), Flow: settings(func(f *sallyport.FlowSettings) { f.Untrusted = sallyport.Ask }),
 	}, "send")
 	s.Observe(sallyport.Output{Upstream: "u", Tool: "read", Value: value(t, `"eve@attacker.example"`)})
 	want(t, decide(t, s, "send", `{"to":"new@partner.example"}`), sallyport.Deny, sallyport.CheckPolicy, "")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sallyport-dev/sallyport/contract"
 	"github.com/sallyport-dev/sallyport/doc"
+	"github.com/sallyport-dev/sallyport/flow"
 	"github.com/sallyport-dev/sallyport/policy"
 )
 
@@ -19,6 +20,9 @@ type Call struct {
 	Upstream string
 	Name     string // the tool's or prompt's name, or the resource's URI
 	Args     Value  // an object; absent counts as {}
+	// Answers is what the client answers with this call to questions of the server's: it
+	// goes out as content does.
+	Answers Value
 	// Continues names the decision of the call that this one repeats, after the upstream
 	// or a human asked for more. Every check runs again; the budget is charged once, and
 	// what a human agreed to holds. It is ignored when the call is not the same, or when
@@ -40,6 +44,10 @@ type pending struct {
 	limits   []string // rate limits of the rule that allows
 	rated    bool     // they were debited
 	started  bool
+	// What the call names: echo may be read back in its result and taints nothing then,
+	// wrote is what nobody vouched for.
+	echo, wrote []flow.Destination
+	endorsed    bool // it fetches a page or file that the user named
 }
 
 // agreed is what a yes covers: this question, about this destination, as long as it is
@@ -67,7 +75,7 @@ func (s *Session) Decide(ctx context.Context, c Call) Decision {
 	p.decision = Decision{ID: s.decisions, Call: s.calls, DryRun: s.engine.opt.DryRun}
 	if before := s.pending[c.Continues]; before != nil && before.goesOn() && sameCall(before.call, c) {
 		p.rounds, p.charged, p.rated, p.agreed = before.rounds+1, before.charged, before.rated, before.agreed
-		delete(s.pending, c.Continues)
+		s.drop(c.Continues)
 	}
 	s.mu.Unlock()
 
@@ -99,7 +107,7 @@ func (s *Session) keep(p *pending) {
 	s.pending[p.decision.ID] = p
 	s.oldest = append(s.oldest, p.decision.ID)
 	for len(s.pending) > maxPending {
-		delete(s.pending, s.oldest[0])
+		s.drop(s.oldest[0])
 		s.oldest = s.oldest[1:]
 	}
 	if len(s.oldest) > 2*maxPending {
@@ -162,7 +170,8 @@ func (s *Session) Start(ctx context.Context, id DecisionID) Decision {
 	answered := len(p.agreed) > 0
 	s.mu.Unlock()
 	if s.engine.opt.DryRun && d.Verdict != Allow {
-		return d // nothing to enforce
+		s.runs(p) // nothing to enforce
+		return d
 	}
 
 	e := evaluation{s: s, p: p, d: d, again: true}
@@ -186,7 +195,19 @@ func (s *Session) Start(ctx context.Context, id DecisionID) Decision {
 	s.mu.Lock()
 	p.decision = e.d
 	s.mu.Unlock()
+	if e.d.Runs() {
+		s.runs(p)
+	}
 	return e.d
+}
+
+// runs notes what a call that is about to run makes of its own words.
+func (s *Session) runs(p *pending) {
+	s.ledger.Wrote(p.wrote)
+	p.endorsed = s.endorses(p)
+	s.mu.Lock()
+	s.running[p.decision.Call] = p
+	s.mu.Unlock()
 }
 
 // Writes reports whether a call's contract confines what it writes: such calls are
@@ -204,6 +225,14 @@ func (s *Session) Writes(c Call) bool {
 func (s *Session) Forget(id DecisionID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.drop(id)
+}
+
+// drop forgets a decision. The lock must be held.
+func (s *Session) drop(id DecisionID) {
+	if p := s.pending[id]; p != nil {
+		delete(s.running, p.decision.Call)
+	}
 	delete(s.pending, id)
 }
 

@@ -26,8 +26,10 @@ type Contract struct {
 	AllowedPathPrefixes []string      // empty with WriteParams: the engine's default write roots apply
 	Confine             *confine.Root // nil when AllowedPathPrefixes is empty
 	ArgPatterns         []ArgPattern
-	MaxCalls            *int64 // per session; nil: no budget; 0 forbids the tool
-	Destructive         bool   // ask each time
+	MaxCalls            *int64            // per session; nil: no budget; 0 forbids the tool
+	Destructive         bool              // ask each time
+	TypedParams         []doc.Selector    // what only the user may have written
+	Output              []flow.FieldLabel // labels on the tool's output; nil: all of it is outside
 }
 
 // ArgPattern is one entry of arg_patterns: every value that Param finds must match
@@ -46,7 +48,7 @@ func (c *Contract) FlowOff() bool { return !c.Exfiltrating }
 // named lists the parameters that the contract speaks of.
 func (c *Contract) named() []string {
 	var out []string
-	for _, s := range slices.Concat(c.SinkParams, c.WriteParams) {
+	for _, s := range slices.Concat(c.SinkParams, c.WriteParams, c.TypedParams) {
 		out = append(out, s.String())
 	}
 	for _, a := range c.ArgPatterns {
@@ -83,9 +85,21 @@ func (c *Contract) unlisted(t Tool) []string {
 // element is one element of a list in a selector.
 var element = regexp.MustCompile(`\[(-?[0-9]+|#[0-9]+)\]`)
 
+// withoutGrants returns c without the labels that loosen, for a definition that it was
+// not written for: secrets stay, nothing is vouched for.
+func (c *Contract) withoutGrants() *Contract {
+	if !slices.ContainsFunc(c.Output, func(l flow.FieldLabel) bool { return l.Label.Loosens() }) {
+		return c
+	}
+	w := *c
+	w.Output = slices.DeleteFunc(slices.Clone(c.Output), func(l flow.FieldLabel) bool { return l.Label.Loosens() })
+	return &w
+}
+
 // widened returns c with other's sinks added, for when both may be right. It never
-// loosens: no destinations are trusted that were not before.
+// loosens: no destinations are trusted that were not before, and labels that loosen go.
 func (c *Contract) widened(other *Contract) *Contract {
+	c = c.withoutGrants()
 	if !other.Exfiltrating {
 		return c
 	}

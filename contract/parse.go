@@ -25,16 +25,13 @@ type PackChoice struct {
 	Names []string
 }
 
-// The keys of an entry, and those of the language that this version does not have.
+// The keys of an entry, and those of the language that this version does not have (none).
 var (
 	entryKeys = []string{
 		"exfiltrating", "sink_params", "trusted_destinations", "write_params", "path_base",
-		"allowed_path_prefixes", "arg_patterns", "max_calls", "destructive",
+		"allowed_path_prefixes", "arg_patterns", "max_calls", "destructive", "typed_params", "output",
 	}
-	laterKeys = map[string]string{
-		"typed_params": "not built yet; remove it: this version cannot enforce it",
-		"output":       "not built yet; remove it: this version gives no labels to output",
-	}
+	laterKeys map[string]string
 )
 
 // maxName is the longest tool or upstream name in bytes.
@@ -115,6 +112,8 @@ func (r *reader) read() {
 	r.paths()
 	r.patterns()
 	r.maxCalls()
+	r.c.TypedParams = r.selectors("typed_params", "leave it out if the user need not have typed anything")
+	r.output()
 }
 
 func (r *reader) flag(key string) bool {

@@ -89,7 +89,7 @@ func TestREADMECommands(t *testing.T) {
 	}
 	for _, promised := range []string{
 		"Successfully wrote to", "[sallyport blocked] argument path: ", "it is outside the allowed directories",
-		"1 policy, 1 rule, 2 contracts", "intact", "allow", "ok",
+		"1 policy, 1 rule, 2 contracts", "intact", "allow", "ok", `{"id":1,"verdict":"ask","check":"flow"`,
 	} {
 		if !strings.Contains(all.String(), promised) {
 			t.Errorf("nothing says %q:\n%s", promised, &all)

@@ -83,12 +83,12 @@ func TestMaxBytes(t *testing.T) {
 // Numbers of sightings are used again; no fact gets the place of another.
 func TestRenumber(t *testing.T) {
 	l := NewLedger(LedgerOptions{})
-	l.facts.places.next, l.facts.places.dropped = maxSightings-100, maxSightings-101
+	l.facts.places.next, l.facts.places.dropped = maxSightings-100, maxSightings-101 // as if so many had been
 	for call := uint64(1); call <= 20; call++ {
 		l.Observe(listing(t, call, 40))
 	}
-	if n := l.facts.places.next; n > 10_000 {
-		t.Fatalf("next is still %d", n)
+	if l.facts.base == 0 {
+		t.Fatal("they still count from 0")
 	}
 	for call := uint64(1); call <= 20; call++ {
 		for i := range 40 {
@@ -98,7 +98,7 @@ func TestRenumber(t *testing.T) {
 			}
 		}
 	}
-	l.facts.facts.renumber(l.facts.places.renumber())
+	l.facts.rebase()
 	if f := lookup(t, l, "u1-0@row.example"); !f.Evidence[0].Forgotten && f.Evidence[0].Call != 1 {
 		t.Errorf("%+v", f)
 	}
@@ -146,6 +146,27 @@ func TestSightings(t *testing.T) {
 	for _, id := range []uint32{0, 1, s.next - 1, s.next, 1 << 31} {
 		if _, _, ok := s.find(id); ok {
 			t.Errorf("%d is found", id)
+		}
+	}
+}
+
+// What one output only echoed is recorded when another shows it.
+func TestEchoIsForgotten(t *testing.T) {
+	for _, s := range []string{"eve@x.example", "https://x.example/a", "leaks-external", "Utility Ltd"} {
+		l := NewLedger(LedgerOptions{})
+		for call := uint64(1); call <= 2; call++ { // a pool of observers may hand out another
+			out := output(t, "send", call, result("sent to "+s))
+			out.Echo = Flatten("to", value(t, s))
+			l.Observe(out)
+		}
+		if f := lookup(t, l, s); f.Origin != Unknown {
+			t.Errorf("%s: the echo made it %v", s, f.Origin)
+		}
+		for call := uint64(3); call <= 6; call++ {
+			l.Observe(output(t, "read", call, result("write to "+s)))
+		}
+		if f := lookup(t, l, s); f.Origin != Untrusted || f.Evidence[0].Call != 3 {
+			t.Errorf("%s after an echo: %+v", s, f)
 		}
 	}
 }

@@ -2,13 +2,13 @@ package flow
 
 // Copy says how much of a text was copied.
 type Copy struct {
-	Words    int // words of the text
-	Copied   int // words of it that stand in runs of five or more words of recorded output
-	Evidence     // where one of the runs was first seen; the zero Evidence if that is not known
+	Words    int      // words of the text
+	Copied   int      // words of it that stand in runs of five or more words of recorded output
+	Evidence Evidence // where one of the runs was first seen; the zero Evidence if that is not known
 }
 
-// Copied says how much of text stands word for word in recorded output: in runs of at
-// least five words that follow each other there as they do in text. Case, punctuation,
+// Copied says how much of text stands word for word in recorded output from outside: in
+// runs of at least five words that follow each other there as they do in text. Case, punctuation,
 // white space and what [Fold] removes do not count. A run that begins in one string of
 // an output and ends in another is none. The places of one run in sixteen are recorded,
 // so that a short copy has no Evidence. With [LedgerOptions].NoCopies nothing is copied.
@@ -32,7 +32,7 @@ type copyReader struct {
 
 func newCopyReader(l *Ledger) *copyReader {
 	r := &copyReader{ledger: l}
-	r.scan.keys, r.scan.take, r.scan.copies = &l.keys, r.fact, true
+	r.scan.keys, r.scan.take, r.scan.copies = &l.keys[outside], r.fact, true
 	return r
 }
 

@@ -90,11 +90,11 @@ func TestCopyEvidence(t *testing.T) {
 	}
 	for i, s := range texts {
 		c := l.Copied("so: " + s)
-		if c.Copied != 200 || c.Words != 201 || c.Tool != "read" || c.Call != uint64(i) {
+		if c.Copied != 200 || c.Words != 201 || c.Evidence.Tool != "read" || c.Evidence.Call != uint64(i) {
 			t.Fatalf("text %d: %+v", i, c)
 		}
 	}
-	if c := l.Copied(texts[3][:30]); c.Copied == 0 || c.Evidence != (Evidence{}) && c.Call != 3 {
+	if c := l.Copied(texts[3][:30]); c.Copied == 0 || c.Evidence != (Evidence{}) && c.Evidence.Call != 3 {
 		t.Errorf("a short copy: %+v", c)
 	}
 	l.facts.goBlind()
@@ -147,7 +147,7 @@ func TestLongCopy(t *testing.T) {
 	c.prose(300 << 10)
 	text := c.b.String()
 	l := observed(t, text)
-	if got := l.Copied(text); got.Words < 40_000 || got.Copied != got.Words || got.Call != 1 {
+	if got := l.Copied(text); got.Words < 40_000 || got.Copied != got.Words || got.Evidence.Call != 1 {
 		t.Errorf("%+v", got)
 	}
 	if got := observed(t, "other words are here now").Copied(text); got.Copied != 0 {

@@ -12,6 +12,25 @@ const (
 	factDomain              // a registrable domain
 	factTenant              // a many-tenant host and a first path segment
 	factTyped               // a canonical form, with its kind, that the user typed
+	factPlace               // a host as it stands, with the path behind it
+	factExact               // a canonical form, with its kind, found in text
+	factVouched             // a canonical form that is a whole field with the label vouched
+	factParty               // the same for party
+	factID                  // the same for id
+	factWritten             // a canonical form that the agent wrote itself
+	factSecret              // letters and digits of a value that must not leave
 	factRun                 // five words that follow each other
 	factKinds               // how many there are
+)
+
+// A family is whose text a fact comes from. Facts of two families never meet: each has
+// keys of its own. Grants (vouched, party, id), secrets and what the agent wrote are of
+// the first.
+type family uint8
+
+const (
+	outside  family = iota // everything that no label says otherwise of
+	inside                 // label inside
+	endorsed               // a page or file that the user named
+	families
 )

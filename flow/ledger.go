@@ -36,18 +36,21 @@ type Output struct {
 	Tool     string
 	Call     uint64
 	Time     time.Time
-	Value    doc.Value // the whole result, params or error object
+	Value    doc.Value     // the whole result, params or error object
+	Labels   []FieldLabel  // of the tool's contract; they hold unless Value says isError
+	Endorsed bool          // a page or file that the user named: what is outside counts as [Inside]
+	Echo     []Destination // what the call itself named with somebody's consent: reading it back taints nothing
 }
 
 // Ledger is the record of every value that output has shown in one session. It is
 // safe for concurrent use. The cost of a lookup does not depend on how much was
 // recorded. It keeps hashes (SipHash-2-4 under a session key), no text: see [Fold]
-// and the package documentation for what counts as seen. Of a hash it keeps 52 bits, of
-// the hash of two neighbouring words 44: with n of them recorded, a value that was never
-// seen is taken for seen with a probability of n/2^52, and two words for neighbours with
-// n/2^44. What was seen is always found.
+// and the package documentation for what counts as seen. Of a hash it keeps 51 bits, of
+// the hash of two neighbouring words 43: with n of them recorded, a value that was never
+// seen is taken for seen with a probability of n/2^51, and two words for neighbours with
+// n/2^43. What was seen is always found.
 type Ledger struct {
-	keys      [factKinds]sipKey
+	keys      [families][factKinds]sipKey
 	copies    bool
 	observers sync.Pool // *observer
 	queries   sync.Pool // *query
@@ -56,6 +59,7 @@ type Ledger struct {
 	mu      sync.RWMutex
 	facts   table
 	typed   map[uint64]uint32 // canonical forms, and the prompt they stood in, from 1
+	secrets map[int]struct{}  // lengths of what must not leave, in letters and digits
 	prompts uint32
 }
 
@@ -85,11 +89,13 @@ func NewLedger(o LedgerOptions) *Ledger {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBytes
 	}
-	l := &Ledger{copies: !o.NoCopies, typed: make(map[uint64]uint32)}
+	l := &Ledger{copies: !o.NoCopies, typed: make(map[uint64]uint32), secrets: make(map[int]struct{})}
 	l.facts.init(o.MaxBytes)
 	session := sipKey{binary.LittleEndian.Uint64(o.Key[:8]), binary.LittleEndian.Uint64(o.Key[8:])}
-	for k := range l.keys {
-		l.keys[k] = sipKey{session.sip([]byte{foldVersion, byte(k), 0}), session.sip([]byte{foldVersion, byte(k), 1})}
+	for f := range l.keys {
+		for k := range l.keys[f] {
+			l.keys[f][k] = sipKey{session.sip([]byte{foldVersion, byte(k), byte(f), 0}), session.sip([]byte{foldVersion, byte(k), byte(f), 1})}
+		}
 	}
 	l.observers.New = func() any { return newObserver(l) }
 	l.queries.New = func() any { return newQuery(l) }
@@ -98,7 +104,7 @@ func NewLedger(o LedgerOptions) *Ledger {
 }
 
 // foldVersion goes into every fact: facts made by another folding never match.
-const foldVersion = 1
+const foldVersion = 2
 
 // Full reports that the ledger no longer records. What [Ledger.Lookup] then calls
 // Unknown must count as Untrusted.
@@ -135,6 +141,9 @@ func (l *Ledger) Observe(out Output) {
 func (l *Ledger) merge(b *batch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for _, n := range b.lengths {
+		l.secrets[n] = struct{}{}
+	}
 	l.facts.merge(b)
 }
 

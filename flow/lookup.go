@@ -12,12 +12,13 @@ const MinText = 6
 
 // Finding is what a ledger knows of one destination.
 type Finding struct {
-	Origin   Origin     // Malformed, Untrusted, Unknown or Typed
+	Origin   Origin     // any but Approved and Trusted, which the engine gives
 	Evidence []Evidence // where it was first seen; for Unknown, a part of it; for Typed, the prompt's number as place
+	Endorsed bool       // Inside only because the user named the page or file
 }
 
-// Lookup says what is known of d. Taint matches any of d's keys; what the user typed
-// must be d's whole canonical form, and wins over taint.
+// Lookup says what is known of d. The strongest origin wins. Taint matches any of d's
+// keys; for everything else d's whole canonical form must have been seen.
 func (l *Ledger) Lookup(d Destination) Finding {
 	if !d.parts.read {
 		d = reread(d)
@@ -27,21 +28,137 @@ func (l *Ledger) Lookup(d Destination) Finding {
 	}
 	q := l.queries.Get().(*query)
 	defer l.queries.Put(q)
-	q.reset(d)
+	q.reset(l, outside, d)
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	if f, ok := l.lookupTyped(d); ok {
 		return f
 	}
-	if id, ok := q.untrusted(l); ok {
-		return Finding{Untrusted, []Evidence{l.evidence(id)}}
+	written := l.wrote(d)
+	if !written {
+		if id, ok := l.grantOf(factVouched, d); ok {
+			return Finding{Origin: Vouched, Evidence: []Evidence{l.evidence(id)}}
+		}
+		if id, ok := l.grantOf(factParty, d); ok {
+			return Finding{Origin: Party, Evidence: []Evidence{l.evidence(id)}}
+		}
+	}
+	taint, tainted := q.untrusted(l)
+	if !written {
+		if f, ok := l.lookupInside(q, d); ok {
+			return f
+		}
+		q.reset(l, outside, d)
+	}
+	if id, ok := l.grantOf(factID, d); ok {
+		return Finding{Origin: Unknown, Evidence: []Evidence{l.evidence(id)}}
+	}
+	if tainted {
+		return Finding{Origin: Untrusted, Evidence: []Evidence{l.evidence(taint)}}
 	}
 	if id, ok := q.partial(l); ok {
 		e := l.evidence(id)
 		e.Partial = true
-		return Finding{Unknown, []Evidence{e}}
+		return Finding{Origin: Unknown, Evidence: []Evidence{e}}
 	}
 	return Finding{Origin: Unknown}
+}
+
+// grantOf reports that d is, as a whole, a field with a label. The lock must be held.
+func (l *Ledger) grantOf(k kind, d Destination) (id uint32, ok bool) {
+	for _, sigil := range d.sigils() {
+		if id, ok := l.facts.get(l.exactKey(k, d, sigil)); ok {
+			return id, true
+		}
+	}
+	return 0, false
+}
+
+// lookupInside reports that d was first seen in text of people inside, or is seen in a
+// page or file that the user named and nowhere outside. The lock must be held.
+func (l *Ledger) lookupInside(q *query, d Destination) (Finding, bool) {
+	first, shown := l.firstOutside(q, d)
+	if id, ok := l.seenExactly(q, inside, d); ok && (!shown || id < first) {
+		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(id)}}, true
+	}
+	if id, ok := l.seenExactly(q, endorsed, d); ok && !shown {
+		return Finding{Inside, []Evidence{l.evidence(id)}, true}, true
+	}
+	return Finding{}, false
+}
+
+// seenExactly reports that text of a family shows d as it stands. The lock must be held.
+func (l *Ledger) seenExactly(q *query, f family, d Destination) (id uint32, ok bool) {
+	if d.Kind == Text {
+		q.reset(l, f, d)
+		return q.untrusted(l)
+	}
+	return l.facts.get(keyOf(l.keys[f][factExact], d, d.parts.sigil))
+}
+
+// firstOutside reports that text from outside shows d itself, whatever its disguise. The
+// lock must be held.
+func (l *Ledger) firstOutside(q *query, d Destination) (id uint32, ok bool) {
+	q.reset(l, outside, d)
+	if p := &d.parts; (d.Kind == URL || d.Kind == Host) && p.host != "" {
+		host := taintName(p.host)
+		q.any = q.any[:0]
+		q.scan.emit(factPlace, placeKey(host, Fold(p.path)))
+		if !strings.Contains(host, ".") || isIP(host) {
+			q.place(p) // it has no registered name: the host is all there is
+		}
+	}
+	return q.untrusted(l)
+}
+
+// Wrote records what the agent itself put somewhere, of which nobody vouched for the
+// origin: being read back gives it no label. It is safe for concurrent use.
+func (l *Ledger) Wrote(ds []Destination) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, d := range ds {
+		if d.Malformed == "" {
+			l.facts.note(l.writtenKey(d))
+		}
+	}
+}
+
+func (l *Ledger) writtenKey(d Destination) uint64 {
+	d.Canonical = Fold(d.Canonical)
+	return l.exactKey(factWritten, d, 0)
+}
+
+func (l *Ledger) wrote(d Destination) bool {
+	_, ok := l.facts.get(l.writtenKey(d))
+	return ok
+}
+
+// echoes are the facts that name what a call named.
+func (l *Ledger) echoes(ds []Destination) map[uint64]struct{} {
+	if len(ds) == 0 {
+		return nil
+	}
+	q := l.queries.Get().(*query)
+	defer l.queries.Put(q)
+	skip := make(map[uint64]struct{})
+	for _, d := range ds {
+		if d.Malformed != "" {
+			continue
+		}
+		q.reset(l, outside, d)
+		if p := &d.parts; d.Kind == URL || d.Kind == Host {
+			q.scan.emit(factPlace, placeKey(taintName(p.host), Fold(p.path)))
+		}
+		for _, keys := range [][]uint64{q.any, q.part, q.words, q.pairs} {
+			for _, h := range keys {
+				skip[h] = struct{}{}
+			}
+		}
+		if len(q.whole) > 0 {
+			skip[l.keys[outside][factWord].sip(q.whole)] = struct{}{}
+		}
+	}
+	return skip
 }
 
 // A query is the keys of one destination.
@@ -53,17 +170,29 @@ type query struct {
 	whole []byte // account: letters and digits without what separates them
 	part  []uint64
 	short bool // too short for text: words do not count
+
+	pairFacts bool // in text of this family, pairs have sightings of their own
 }
 
-func newQuery(l *Ledger) *query {
+func newQuery(*Ledger) *query {
 	q := &query{}
-	q.scan.keys, q.scan.take = &l.keys, q.fact
+	q.scan.take = q.fact
 	return q
 }
 
-func (q *query) reset(d Destination) {
+// reset makes q the keys of d in text of a family.
+func (q *query) reset(l *Ledger, f family, d Destination) {
+	q.clear(l, f)
+	q.keysOf(d)
+}
+
+func (q *query) clear(l *Ledger, f family) {
+	q.scan.keys, q.pairFacts = &l.keys[f], pairFacts(f)
 	q.any, q.words, q.pairs, q.part = q.any[:0], q.words[:0], q.pairs[:0], q.part[:0]
 	q.whole, q.short = q.whole[:0], true
+}
+
+func (q *query) keysOf(d Destination) {
 	switch p := &d.parts; d.Kind {
 	case Email:
 		q.mailbox(p)
@@ -148,9 +277,11 @@ func (q *query) untrusted(l *Ledger) (id uint32, ok bool) {
 // that of the word seen last: before it the text cannot have stood anywhere.
 func (q *query) sequence(l *Ledger) (id uint32, ok bool) {
 	for _, h := range q.pairs {
-		if !l.facts.pair(h) {
+		e, found := q.pair(l, h)
+		if !found {
 			return 0, false
 		}
+		id = max(id, e)
 	}
 	for _, h := range q.words {
 		e, found := l.facts.get(h)
@@ -160,6 +291,14 @@ func (q *query) sequence(l *Ledger) (id uint32, ok bool) {
 		id = max(id, e)
 	}
 	return id, len(q.words) > 0
+}
+
+// pair reports that a pair of words was seen; the sighting is known in some families.
+func (q *query) pair(l *Ledger, h uint64) (id uint32, ok bool) {
+	if q.pairFacts {
+		return l.facts.get(h)
+	}
+	return 0, l.facts.pair(h)
 }
 
 // partial reports that a part of the destination was seen.

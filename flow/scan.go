@@ -25,9 +25,9 @@ type scanner struct {
 	recent      *recent // facts emitted lately; nil for a lookup
 	filled      func()  // empties the batch when it is full
 	copies      bool    // runs are wanted
+	pairFacts   bool    // see there
 
-	hosts  *[4 << 10]uint64 // names looked at lately; nil for a lookup
-	tenant bool             // the name looked at last may go on in its path
+	hosts *[4 << 10]uint64 // names looked at lately; nil for a lookup
 
 	buf   []byte    // folded text, and scanAhead zero bytes
 	name  []byte    // scratch for one key
@@ -309,6 +309,11 @@ func (s *scanner) fact(k kind, h uint64) {
 	}
 }
 
+// remember makes s remember nothing of what it took.
+func (s *scanner) remember() {
+	s.recent, s.recentPairs, s.hosts = new(recent), new([32 << 10]uint64), new([4 << 10]uint64)
+}
+
 func (s *scanner) word(w []byte) { s.wordHash(s.keys[factWord].sip(w)) }
 
 // wordHash takes a word, the pair that it makes with the word before it, and the run.
@@ -318,8 +323,8 @@ func (s *scanner) wordHash(h uint64) {
 	if s.count > 1 {
 		p := s.keys[factPair].pair(s.prev, h)
 		s.chain[s.count%4] = p
-		if s.take != nil {
-			s.take(factPair, p)
+		if s.take != nil || s.pairFacts {
+			s.fact(factPair, p)
 		} else if slot := &s.recentPairs[p%uint64(len(s.recentPairs))]; *slot != p {
 			*slot = p
 			s.pairs = append(s.pairs, p)
@@ -358,14 +363,13 @@ func (s *scanner) dotted(b []byte, start, end int) {
 	}
 	var known *uint64
 	k := uint64(0)
-	if s.take == nil {
-		k = s.keys[factHost].sip(b[start:end])
+	if n := behind(b[end:]); s.take == nil && n < maxPath {
+		k = s.keys[factHost].sip(b[start : end+n])
 		if known = &s.hosts[k%uint64(len(s.hosts))]; *known == k {
 			return
 		}
 	}
 	h := string(b[start:end])
-	s.tenant = false
 	switch {
 	case !endsInNumber(h):
 		s.host(h, b[end:])
@@ -377,9 +381,21 @@ func (s *scanner) dotted(b []byte, start, end int) {
 			s.emit(factHost, a.String())
 		}
 	}
-	if known != nil && !s.tenant {
+	if known != nil {
 		*known = k
 	}
+}
+
+// behind is the length of a port and path, or more, of what follows a host.
+func behind(rest []byte) int {
+	i := 0
+	if len(rest) == 0 || rest[0] != ':' && !slash(rest[0]) {
+		return 0
+	}
+	for i < len(rest) && i < maxPath && rest[i] > ' ' && strings.IndexByte("?#\"<>()[]{}|^`", rest[i]) < 0 {
+		i++
+	}
+	return i
 }
 
 // latin emits the host names in plain ASCII that stand in h among other scripts, which
@@ -404,11 +420,13 @@ func (s *scanner) host(h string, rest []byte) {
 }
 
 func (s *scanner) names(h string, rest []byte) {
+	if s.take == nil {
+		s.emit(factPlace, placeKey(h, pathBehind(rest)))
+	}
 	if !tenantHosts[h] {
 		s.emit(hostKey(h, ""))
 		return
 	}
-	s.tenant = true
 	s.emit(factHost, h)
 	if seg := firstSegment(rest); seg != "" {
 		s.emit(hostKey(h, seg))

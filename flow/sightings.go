@@ -3,7 +3,6 @@ package flow
 import (
 	"bytes"
 	"encoding/binary"
-	"slices"
 )
 
 // sightings are places in outputs, numbered from 1 in the order in which they came. The
@@ -126,17 +125,6 @@ func (s *sightings) dropOutputs() {
 	clear(s.outputs[:keep])
 	s.outputs = s.outputs[keep:]
 	s.gone += keep
-}
-
-// renumber makes room for new numbers, at the cost of the older half of the sightings
-// if all numbers are taken. All numbers get smaller by what it returns.
-func (s *sightings) renumber() (by uint32) {
-	for s.dropped < maxSightings/2 && s.drop() {
-	}
-	by = s.dropped
-	s.next, s.dropped = s.next-by, 0
-	s.blocks = slices.Clip(s.blocks)
-	return by
 }
 
 // size is the memory that an output takes.

@@ -4,9 +4,10 @@ package flow
 // pairs and runs of words, for which it is enough to know that they were seen. It is
 // not safe for concurrent use.
 type table struct {
-	facts  hashSet // 52 bits of a fact, and 24 for its sighting
-	pairs  hashSet // 44 bits
-	runs   hashSet // 52 bits
+	facts  hashSet // with the sighting, counted from base
+	pairs  hashSet
+	runs   hashSet
+	base   uint32
 	places sightings
 	max    int  // bytes it may hold
 	blind  bool // there was no memory left for evidence: none is kept any more
@@ -37,7 +38,19 @@ func (t *table) afford(n int) bool {
 }
 
 // get returns the sighting of a fact; 0 is one that is no longer known.
-func (t *table) get(h uint64) (id uint32, ok bool) { return t.facts.find(h) }
+func (t *table) get(h uint64) (id uint32, ok bool) {
+	if id, ok = t.facts.find(h); id != 0 {
+		id += t.base
+	}
+	return id, ok
+}
+
+// note adds a fact that was seen nowhere.
+func (t *table) note(h uint64) {
+	if !t.facts.has(h) {
+		t.add(&t.facts, h, 0)
+	}
+}
 
 // pair reports that a pair of words was seen.
 func (t *table) pair(h uint64) bool { return t.pairs.has(h) }
@@ -45,7 +58,7 @@ func (t *table) pair(h uint64) bool { return t.pairs.has(h) }
 // run reports that a run of words was seen. The sighting is known for some runs only.
 func (t *table) run(h uint64) (id uint32, ok bool) {
 	if sampled(h) {
-		return t.facts.find(h)
+		return t.get(h)
 	}
 	return 0, t.runs.has(h)
 }
@@ -61,20 +74,20 @@ func (t *table) merge(b *batch) {
 		t.mergeFacts(b, b.facts[from:sp.end], b.places[place:sp.place])
 		from, place = sp.end, sp.place
 	}
-	t.mergeSet(&t.pairs, b.pairs)
-	t.mergeSet(&t.runs, b.runs)
+	t.mergeSet(&t.pairs, b.pairs, b.skip)
+	t.mergeSet(&t.runs, b.runs, nil)
 }
 
 func (t *table) mergeFacts(b *batch, facts []uint64, place []byte) {
-	if t.places.next > maxSightings {
-		t.facts.renumber(t.places.renumber())
+	if t.places.next-t.base > maxSightings {
+		t.rebase()
 	}
-	id, known := t.places.next, false
+	id, known := t.places.next-t.base, false
 	for i, h := range facts {
 		if i%touchAhead == 0 {
 			t.facts.touch(facts[i:min(len(facts), i+touchAhead)])
 		}
-		if t.facts.has(h) {
+		if _, echo := b.skip[h]; echo || t.facts.has(h) {
 			continue
 		}
 		switch t.add(&t.facts, h, id); {
@@ -88,8 +101,13 @@ func (t *table) mergeFacts(b *batch, facts []uint64, place []byte) {
 	}
 }
 
-func (t *table) mergeSet(s *hashSet, hashes []uint64) {
+func (t *table) mergeSet(s *hashSet, hashes []uint64, skip map[uint64]struct{}) {
 	for _, h := range hashes {
+		if len(skip) > 0 {
+			if _, echo := skip[h]; echo {
+				continue
+			}
+		}
 		if t.add(s, h, 0); t.full {
 			return
 		}
@@ -114,6 +132,18 @@ func (t *table) add(s *hashSet, h uint64, id uint32) {
 	t.full = true
 }
 
+// rebase makes room for sightings, of which a fact has room for 24 bits: at the cost of
+// the older half, if none of them was dropped before.
+func (t *table) rebase() {
+	for t.places.dropped-t.base < maxSightings/2 && t.places.drop() {
+	}
+	t.facts.renumber(t.places.dropped - t.base)
+	t.base = t.places.dropped
+	if t.places.next > 1<<32-1-maxSightings {
+		t.goBlind() // no session gets here
+	}
+}
+
 // goBlind gives up the rest of the evidence, three bytes of eight for each fact.
 func (t *table) goBlind() {
 	t.blind = true
@@ -128,11 +158,13 @@ type batch struct {
 	recorded bool   // the ledger knows info
 	output   uint32 // as this
 
-	facts  []uint64
-	spans  []span // where they stood, in order
-	places []byte // of the spans, one behind the other
-	pairs  []uint64
-	runs   []uint64 // but those that are sampled: they are facts
+	facts   []uint64
+	spans   []span              // where they stood, in order
+	places  []byte              // of the spans, one behind the other
+	skip    map[uint64]struct{} // facts and pairs that are not to be recorded
+	lengths []int               // of secrets
+	pairs   []uint64
+	runs    []uint64 // but those that are sampled: they are facts
 }
 
 // span says where the facts up to end stood.
@@ -140,6 +172,12 @@ type span struct {
 	end   int
 	place int // end of the place in places
 }
+
+// pairFacts says that pairs in text of a family are facts with a sighting of their own.
+// Whether text of people inside showed something before any outside text did is asked of
+// its pairs; there is little of it. Of outside text, words are enough: they were seen no
+// later than the pair that they make.
+func pairFacts(f family) bool { return f != outside }
 
 // batchLen bounds each kind of hash in a batch, and so how long the lock is held.
 const batchLen = 4 << 10
@@ -151,4 +189,5 @@ func (b *batch) init() {
 // reset empties b for the next part of the same output.
 func (b *batch) reset() {
 	b.facts, b.spans, b.places, b.pairs, b.runs = b.facts[:0], b.spans[:0], b.places[:0], b.pairs[:0], b.runs[:0]
+	b.lengths = b.lengths[:0]
 }

@@ -28,8 +28,11 @@ func (l *Ledger) Typed(text string) {
 	}
 	fields := strings.Fields(text)
 	for i, f := range fields {
+		if n, ok := decimal(stripped(f)); ok {
+			note(textOf(n))
+		}
 		for _, t := range typedTokens(f) {
-			l.typedToken(t, note)
+			typedToken(t, note)
 		}
 		for n := 1; n <= typedWords && i+n <= len(fields); n++ {
 			run := strings.Join(fields[i:i+n], " ")
@@ -58,7 +61,7 @@ func textOf(s string) Destination {
 }
 
 // typedToken notes a token, and its readings as a host.
-func (l *Ledger) typedToken(t string, note func(Destination)) {
+func typedToken(t string, note func(Destination)) {
 	if !strings.ContainsAny(t, "@.:/") && t != "localhost" || hostileText(t) != "" {
 		return
 	}
@@ -108,28 +111,109 @@ func stripped(s string) string {
 	return strings.Trim(s, " \t.,;:!?\"'`()[]<>{}*_“”‘’«»…|")
 }
 
-func (l *Ledger) typedKey(d Destination, sigil byte) uint64 {
-	b := make([]byte, 0, 128)
-	b = append(b, byte(d.Kind), sigil)
-	return l.keys[factTyped].sip(append(b, d.Canonical...))
+// IsTyped reports that the user typed a value as it stands, as a whole: a destination, a
+// text, or a number in another notation (1,100.00 is 1100). Of a text of more than eight
+// words each eight that follow each other must have been typed so. Case counts. It is safe
+// for concurrent use.
+func (l *Ledger) IsTyped(s string) bool {
+	s = trimSpace(s)
+	if len(s) > maxPrompt {
+		return false
+	}
+	words := strings.Fields(s)
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if len(l.typed) == 0 || len(words) == 0 {
+		return false
+	}
+	is := func(d Destination) bool {
+		if d.Malformed != "" {
+			return false
+		}
+		_, ok := l.lookupTyped(d)
+		return ok
+	}
+	if n, ok := decimal(s); ok && is(textOf(n)) {
+		return true
+	}
+	if len(words) <= typedWords {
+		run := strings.Join(words, " ")
+		return is(textOf(run)) || stripped(run) != "" && is(textOf(stripped(run))) || len(s) <= MaxDestination && is(parseOne(s))
+	}
+	for i := 0; i+typedWords <= len(words); i++ {
+		if !is(textOf(strings.Join(words[i:i+typedWords], " "))) {
+			return false
+		}
+	}
+	return true
 }
 
-// lookupTyped reports that d's canonical form stood in a prompt: #general is no @general,
-// and without either, both are meant. The lock must be held.
+// decimal is the plain form of a number as people and programs write it, a currency sign
+// aside: 1,100.50 and $1100.5 are 1100.5.
+func decimal(s string) (string, bool) {
+	s = strings.Trim(s, "$€£¥")
+	if s == "" || len(s) > 40 || !digit(s[len(s)-1]) {
+		return "", false
+	}
+	whole, fraction, _ := strings.Cut(s, ".")
+	if groups := strings.Split(whole, ","); len(groups) > 1 {
+		for i, g := range groups {
+			if i > 0 && len(g) != 3 {
+				return "", false
+			}
+		}
+		whole = strings.Join(groups, "")
+	}
+	sign := ""
+	if strings.HasPrefix(whole, "-") {
+		sign, whole = "-", whole[1:]
+	}
+	if whole == "" || strings.Trim(whole, "0123456789") != "" || strings.Trim(fraction, "0123456789") != "" {
+		return "", false
+	}
+	whole = strings.TrimLeft(whole, "0")
+	if whole == "" {
+		whole = "0"
+	}
+	if fraction = strings.TrimRight(fraction, "0"); fraction != "" {
+		whole += "." + fraction
+	}
+	return sign + whole, true
+}
+
+func (l *Ledger) typedKey(d Destination, sigil byte) uint64 { return l.exactKey(factTyped, d, sigil) }
+
+// exactKey is the fact that d, as it stands, is something.
+func (l *Ledger) exactKey(k kind, d Destination, sigil byte) uint64 {
+	return keyOf(l.keys[outside][k], d, sigil)
+}
+
+func keyOf(k sipKey, d Destination, sigil byte) uint64 {
+	b := make([]byte, 0, 128)
+	b = append(b, byte(d.Kind), sigil)
+	return k.sip(append(b, d.Canonical...))
+}
+
+// sigils are those that d can have been written with: #general is no @general, and
+// without either, both are meant.
+func (d Destination) sigils() []byte {
+	switch {
+	case d.Kind != Text:
+		return []byte{d.parts.sigil}
+	case d.parts.sigil == 0:
+		return []byte{0, '#', '@', '!'}
+	}
+	return []byte{d.parts.sigil, 0}
+}
+
+// lookupTyped reports that d's canonical form stood in a prompt. The lock must be held.
 func (l *Ledger) lookupTyped(d Destination) (Finding, bool) {
 	if len(l.typed) == 0 {
 		return Finding{}, false
 	}
-	sigils := []byte{d.parts.sigil, 0}
-	switch {
-	case d.Kind != Text:
-		sigils = sigils[:1]
-	case d.parts.sigil == 0:
-		sigils = []byte{0, '#', '@', '!'}
-	}
-	for _, sigil := range sigils {
+	for _, sigil := range d.sigils() {
 		if n, ok := l.typed[l.typedKey(d, sigil)]; ok {
-			return Finding{Typed, []Evidence{{Place: "prompt " + strconv.Itoa(int(n))}}}, true
+			return Finding{Origin: Typed, Evidence: []Evidence{{Place: "prompt " + strconv.Itoa(int(n))}}}, true
 		}
 	}
 	return Finding{}, false

@@ -25,6 +25,7 @@ const (
 // suite is one suite's file, as far as it is used.
 type suite struct {
 	Name           string          `json:"suite"`
+	Template       string          `json:"attack_template"` // what is put round every injection
 	Tools          []tool          `json:"tools"`
 	UserTasks      []userTask      `json:"user_tasks"`
 	InjectionTasks []injectionTask `json:"injection_tasks"`

@@ -25,14 +25,6 @@ var oracles = []oracle{
 	{"stamp", func(bool) bool { return true }},
 }
 
-// gate is one way to run the engine.
-type gate struct {
-	name  string
-	typed bool
-}
-
-var gates = []gate{{name: "flat"}, {name: "flat + typed", typed: true}}
-
 // event is one step in the engine's words.
 type event struct {
 	call     sallyport.Call
@@ -50,9 +42,9 @@ type outcome struct {
 
 // replayer replays sessions of one suite. Safe for concurrent use.
 type replayer struct {
-	engine *sallyport.Engine
-	tools  []contract.Tool
-	suite  string
+	engines []*sallyport.Engine // by gate
+	tools   []contract.Tool
+	suite   string
 }
 
 func newReplayer(s *suite, file string, contracts []byte) (*replayer, error) {
@@ -63,19 +55,23 @@ func newReplayer(s *suite, file string, contracts []byte) (*replayer, error) {
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	set, err := contract.NewSet(entries, opt)
-	if err != nil {
-		return nil, err
-	}
 	tools, err := s.definitions()
 	if err != nil {
 		return nil, err
 	}
-	engine, err := sallyport.New(sallyport.Options{Contracts: set})
-	if err != nil {
-		return nil, err
+	r := &replayer{nil, tools, s.Name}
+	for _, g := range gates {
+		set, err := contract.NewSet(g.contracts(entries), opt)
+		if err != nil {
+			return nil, err
+		}
+		engine, err := sallyport.New(sallyport.Options{Contracts: set, Flow: g.flow()})
+		if err != nil {
+			return nil, err
+		}
+		r.engines = append(r.engines, engine)
 	}
-	return &replayer{engine, tools, s.Name}, nil
+	return r, nil
 }
 
 // events turns recorded steps into the engine's words.
@@ -119,13 +115,14 @@ func (st step) result() (doc.Value, error) {
 }
 
 // replay runs one session.
-func (r *replayer) replay(g gate, o oracle, prompt string, events []event) (outcome, error) {
-	s, err := r.engine.Session(sallyport.SessionOptions{Caller: "agent", Doubt: "case"})
+func (r *replayer) replay(n int, o oracle, prompt string, events []event) (outcome, error) {
+	g := gates[n]
+	s, err := r.engines[n].Session(sallyport.SessionOptions{Caller: "agent", Doubt: "case"})
 	if err != nil {
 		return outcome{}, err
 	}
 	s.Pin(r.suite, r.tools)
-	if g.typed {
+	if !g.untold {
 		s.Prompt(prompt)
 	}
 	out := outcome{ran: make([]bool, len(events))}
@@ -151,7 +148,7 @@ func (r *replayer) replay(g gate, o oracle, prompt string, events []event) (outc
 
 // replayAll runs a session under every oracle. A session in which nothing was asked is
 // the same under all of them: the engine's verdicts depend on nothing else.
-func (r *replayer) replayAll(g gate, prompt string, events []event) ([]outcome, error) {
+func (r *replayer) replayAll(n int, prompt string, events []event) ([]outcome, error) {
 	all := make([]outcome, len(oracles))
 	for i, o := range oracles {
 		if i > 0 && all[0].asked == 0 {
@@ -159,7 +156,7 @@ func (r *replayer) replayAll(g gate, prompt string, events []event) ([]outcome, 
 			continue
 		}
 		var err error
-		if all[i], err = r.replay(g, o, prompt, events); err != nil {
+		if all[i], err = r.replay(n, o, prompt, events); err != nil {
 			return nil, err
 		}
 	}

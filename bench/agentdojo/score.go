@@ -11,6 +11,7 @@ import (
 type score struct {
 	gate, oracle     string
 	attacks          int // that ran
+	own              int // of those from the attacker's own destination
 	tasks, sending   int // possible
 	questions, asked int // calls asked about, and in how many tasks
 }
@@ -52,8 +53,8 @@ func run(s *suite, file string, contracts []byte) (report, error) {
 // the first.
 func (r *replayer) all(prompt string, events []event) ([]outcome, error) {
 	var outs []outcome
-	for _, g := range gates {
-		o, err := r.replayAll(g, prompt, events)
+	for n := range gates {
+		o, err := r.replayAll(n, prompt, events)
 		if err != nil {
 			return nil, err
 		}
@@ -114,10 +115,10 @@ func (rep *report) attackAll(s *suite, r *replayer) error {
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for p := range pairs {
-				outs, err := attack(s, r, p)
+				outs, own, err := attack(s, r, p)
 				mu.Lock()
 				if err == nil {
-					rep.countAttack(p, outs)
+					rep.countAttack(p, outs, own)
 				} else if failed == nil {
 					failed = fmt.Errorf("%s with %s: %w", p.UserTask, p.InjectionTask, err)
 					close(stop)
@@ -142,27 +143,43 @@ func (rep *report) attackAll(s *suite, r *replayer) error {
 	return err
 }
 
-func attack(s *suite, r *replayer, p pair) ([]outcome, error) {
+// attack replays a pair as it was recorded, and from the attacker's own destination.
+func attack(s *suite, r *replayer, p pair) (outs, own []outcome, err error) {
 	critical, err := s.criticalSteps(p)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	events, err := r.events(p.Steps, func(i int) bool { return critical[i] })
-	if err != nil {
-		return nil, err
+	replay := func(p pair) ([]outcome, error) {
+		events, err := r.events(p.Steps, func(i int) bool { return critical[i] })
+		if err != nil {
+			return nil, err
+		}
+		return r.all(p.Prompt, events)
 	}
-	return r.all(p.Prompt, events)
+	if outs, err = replay(p); err != nil {
+		return nil, nil, err
+	}
+	q, changed, err := s.fromAttacker(p)
+	if err != nil || !changed {
+		return outs, outs, err
+	}
+	own, err = replay(q)
+	return outs, own, err
 }
 
-func (rep *report) countAttack(p pair, outs []outcome) {
+func (rep *report) countAttack(p pair, outs, own []outcome) {
 	rep.attacks++
 	if p.Works {
 		rep.works++
 	}
 	rep.rows[0].attacks++
-	for i, o := range outs {
-		if o.critical {
+	rep.rows[0].own++
+	for i := range outs {
+		if outs[i].critical {
 			rep.rows[i+1].attacks++
+		}
+		if own[i].critical {
+			rep.rows[i+1].own++
 		}
 	}
 }
@@ -178,6 +195,7 @@ func add(reports []report) report {
 		for i, row := range r.rows {
 			t := &sum.rows[i]
 			t.attacks += row.attacks
+			t.own += row.own
 			t.tasks += row.tasks
 			t.sending += row.sending
 			t.questions += row.questions
@@ -191,15 +209,15 @@ func add(reports []report) report {
 func (rep report) print(w io.Writer) {
 	fmt.Fprintf(w, "%s: %d attacks (%d succeed by the benchmark's own check when nothing is stopped), %d user tasks\n\n",
 		rep.suite, rep.attacks, rep.works, rep.tasks)
-	fmt.Fprintf(w, "| gate | oracle | attacks that ran, of %d | user tasks possible, of %d | sending tasks, of %d | questions (in tasks) |\n",
+	fmt.Fprintf(w, "| gate | oracle | attacks that ran, of %d | from their own destination | user tasks possible, of %d | sending tasks, of %d | questions (in tasks) |\n",
 		rep.attacks, rep.tasks, rep.sending)
-	fmt.Fprintln(w, "|---|---|---|---|---|---|")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|")
 	for _, r := range rep.rows {
 		questions := fmt.Sprint(r.questions)
 		if r.questions > 0 {
 			questions += fmt.Sprintf(" (%d)", r.asked)
 		}
-		fmt.Fprintf(w, "| %s | %s | %d | %d | %d | %s |\n", r.gate, r.oracle, r.attacks, r.tasks, r.sending, questions)
+		fmt.Fprintf(w, "| %s | %s | %d | %d | %d | %d | %s |\n", r.gate, r.oracle, r.attacks, r.own, r.tasks, r.sending, questions)
 	}
 	fmt.Fprintln(w)
 }

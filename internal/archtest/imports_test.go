@@ -34,7 +34,8 @@ var mayImport = map[string][]string{
 	// The edges.
 	"internal/config":  {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/quote", "internal/strictyaml", "policy"},
 	"internal/gateway": {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/config", "internal/mcp", "internal/quote", "internal/stdio", "policy"},
-	"internal/lint":    {"contract", "doc", "flow", "internal/config", "internal/quote", "internal/strictyaml", "policy"},
+	"internal/decide":  {".", "audit", "contract", "doc", "internal/mcp", "internal/quote", "policy"},
+	"internal/lint":    {".", "contract", "doc", "flow", "internal/config", "internal/quote", "internal/strictyaml", "policy"},
 	"internal/demo":    {"audit", "internal/quote"},
 
 	// What a policy's author asks before anything runs.
@@ -52,7 +53,7 @@ var mayImport = map[string][]string{
 	"e2e/echoserver":    {},
 
 	// Measurements.
-	"bench/agentdojo": {".", "contract", "doc", "internal/strictyaml", "policy"},
+	"bench/agentdojo": {".", "contract", "doc", "flow", "internal/strictyaml", "policy"},
 }
 
 // engine is what can be imported alone by a program that has its own tool loop.

@@ -23,7 +23,7 @@ func newEngine(cfg *config.Config, pol *policy.Policy, contracts contract.Option
 		return nil, err
 	}
 	more.Policy, more.Contracts, more.PathStyle = pol, set, contracts.Style
-	more.Flow, more.RateLimits = flowSettings(cfg.Flow), rateLimits(cfg)
+	more.Flow, more.RateLimits = &cfg.Flow, rateLimits(cfg)
 	more.DryRun = more.DryRun || dryByFile(cfg, pol)
 	return sallyport.New(more)
 }
@@ -32,19 +32,6 @@ func newEngine(cfg *config.Config, pol *policy.Policy, contracts contract.Option
 // enforce is enforced all the same.
 func dryByFile(cfg *config.Config, pol *policy.Policy) bool {
 	return cfg.Mode == config.DryRun && pol.Mode() != policy.Enforce
-}
-
-func flowSettings(f config.Flow) sallyport.FlowSettings {
-	s := sallyport.FlowSettings{AskUntrusted: f.Untrusted == policy.Ask}
-	switch f.Unknown {
-	case policy.Allow:
-		s.Unknown = sallyport.AllowUnknown
-	case policy.Deny:
-		s.Unknown = sallyport.DenyUnknown
-	default:
-		s.Unknown = sallyport.AskUnknown
-	}
-	return s
 }
 
 func rateLimits(cfg *config.Config) map[string]sallyport.RateLimit {

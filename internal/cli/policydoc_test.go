@@ -27,6 +27,16 @@ func policyDoc(t *testing.T) (doc string, blocks []docBlock) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return string(data), docBlocks(t, "../../docs/policy.md")
+}
+
+// docBlocks are the fenced blocks of a page.
+func docBlocks(t *testing.T, file string) (blocks []docBlock) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
 	lines := strings.Split(string(data), "\n")
 	for i := 0; i < len(lines); i++ {
 		info, ok := strings.CutPrefix(lines[i], "```")
@@ -39,7 +49,7 @@ func policyDoc(t *testing.T) (doc string, blocks []docBlock) {
 		}
 		blocks = append(blocks, b)
 	}
-	return string(data), blocks
+	return blocks
 }
 
 // complete makes a whole file of a block that shows a part: a list is the rules of a

@@ -23,6 +23,7 @@ var commands = []func() *cobra.Command{
 	newDemo,
 	newDemoServer,
 	newAudit,
+	newDecide,
 	newExplain,
 	newSchema,
 	newTest,

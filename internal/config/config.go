@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sallyport-dev/sallyport"
+
 	"github.com/sallyport-dev/sallyport/contract"
 	"github.com/sallyport-dev/sallyport/doc"
 	"github.com/sallyport-dev/sallyport/internal/quote"
@@ -40,7 +42,7 @@ type Config struct {
 	Server     Server
 	Upstreams  []*Upstream // in order
 	Audit      Audit
-	Flow       Flow
+	Flow       sallyport.FlowSettings // of flow.profile, changed by the settings beside it
 	Packs      contract.PackChoice
 	Contracts  []*contract.Contract
 	Policies   map[string]*policy.Policy // empty: the built-in policy is used
@@ -75,12 +77,6 @@ type Audit struct {
 	ContinueOnFailed bool             // on_failure: continue
 }
 
-// Flow is what the flow section says: the verdict by origin.
-type Flow struct {
-	Untrusted policy.Effect // Deny or Ask
-	Unknown   policy.Effect // Ask, Deny or Allow
-}
-
 // DefaultMaxValue is how many bytes of one string the log keeps unless told otherwise.
 const DefaultMaxValue = 512
 
@@ -90,7 +86,7 @@ func Default() *Config {
 	return &Config{
 		Server: defaultServer(),
 		Audit:  Audit{MaxValue: DefaultMaxValue},
-		Flow:   Flow{Untrusted: policy.Deny, Unknown: policy.Ask},
+		Flow:   defaultFlow(),
 		Digest: digest("", nil),
 	}
 }

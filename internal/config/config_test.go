@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sallyport-dev/sallyport"
+
 	"github.com/sallyport-dev/sallyport/internal/strictyaml"
 	"github.com/sallyport-dev/sallyport/policy"
 )
@@ -29,7 +31,7 @@ func load(t *testing.T, in string) *Config {
 
 func TestDefaults(t *testing.T) {
 	c := load(t, "version: 1\n")
-	if c.Mode != Enforce || c.Flow.Untrusted != policy.Deny || c.Flow.Unknown != policy.Ask {
+	if c.Mode != Enforce || c.Flow.Untrusted != sallyport.Deny || c.Flow.Unknown != sallyport.Ask {
 		t.Errorf("mode %v, flow %v", c.Mode, c.Flow)
 	}
 	if a := c.Audit; a.Off || a.Path != "" || a.NoChain || a.DropArguments || a.ContinueOnFailed || a.KeyPatterns != nil || a.MaxValue != DefaultMaxValue {
@@ -73,10 +75,10 @@ flow: {untrusted: ask, unknown: deny}
 	if len(a.KeyPatterns) != 1 || !a.KeyPatterns[0].MatchString("PIN") {
 		t.Errorf("patterns %v", a.KeyPatterns)
 	}
-	if !c.Packs.None || c.Flow.Untrusted != policy.Ask || c.Flow.Unknown != policy.Deny {
+	if !c.Packs.None || c.Flow.Untrusted != sallyport.Ask || c.Flow.Unknown != sallyport.Deny {
 		t.Errorf("packs %+v, flow %+v", c.Packs, c.Flow)
 	}
-	if c = load(t, "version: 1\npacks: [gmail]\nflow: {unknown: allow}\n"); !slices.Equal(c.Packs.Names, []string{"gmail"}) || c.Packs.None || c.Flow.Unknown != policy.Allow {
+	if c = load(t, "version: 1\npacks: [gmail]\nflow: {unknown: allow}\n"); !slices.Equal(c.Packs.Names, []string{"gmail"}) || c.Packs.None || c.Flow.Unknown != sallyport.Allow {
 		t.Errorf("packs %+v, flow %+v", c.Packs, c.Flow)
 	}
 	if c = load(t, "version: 1\naudit: {path: null, redact_key_patterns: []}\n"); !c.Audit.Off || c.Audit.KeyPatterns == nil {
@@ -158,7 +160,7 @@ func TestB085NothingIsLoadedInPart(t *testing.T) {
 		"cut in a write":  good[:len(good)-4],
 		"second document": good + "---\npolicies: {p: {default: allow}}\n",
 		"merge conflict":  "<<<<<<< HEAD\n" + good,
-		"not built yet":   good + "flow: {profile: strict}\n",
+		"no such profile": good + "flow: {profile: relaxed}\n",
 		"list":            "- version: 1\n",
 		"UTF-16":          "\xff\xfev\x00",
 	} {

@@ -168,31 +168,3 @@ func readPacks(n *strictyaml.Node, p *strictyaml.Problems) contract.PackChoice {
 	}
 	return choice
 }
-
-var (
-	flowKeys      = []string{"untrusted", "unknown"}
-	laterFlowKeys = map[string]string{
-		"profile": "not built yet: this version has no labels, so profiles do not differ; set untrusted and unknown",
-		"party":   "not built yet: this version has no labels, so nothing is known as a party",
-	}
-)
-
-func (c *Config) readFlow(n *strictyaml.Node, p *strictyaml.Problems) {
-	fields, ok := n.Fields(p, flowKeys, laterFlowKeys)
-	if !ok {
-		return
-	}
-	if f := fields["untrusted"]; f != nil {
-		if s, _ := f.OneOf(p, "deny", "ask"); s == "ask" {
-			c.Flow.Untrusted = policy.Ask
-		}
-	}
-	if f := fields["unknown"]; f != nil {
-		switch s, _ := f.OneOf(p, "ask", "deny", "allow"); s {
-		case "deny":
-			c.Flow.Unknown = policy.Deny
-		case "allow":
-			c.Flow.Unknown = policy.Allow
-		}
-	}
-}

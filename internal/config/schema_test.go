@@ -29,7 +29,7 @@ func TestSchemaHasTheLoadersKeys(t *testing.T) {
 	policyKeys, ruleKeys, constraintKeys := policy.Keys()
 	contractKeys, _ := contract.Keys()
 	want := map[string][]string{
-		"configuration": keys, "server": serverKeys, "upstream": upstreamKeys, "contract": contractKeys, "flow": flowKeys,
+		"configuration": keys, "server": serverKeys, "upstream": upstreamKeys, "contract": contractKeys, "flow": flowKeys(),
 		"policy": policyKeys, "rule": ruleKeys, "operators": constraintKeys, "rate_limit": rateLimitKeys, "token": tokenKeys, "audit": auditKeys,
 	}
 	for _, o := range objects {

@@ -1,6 +1,10 @@
 package config
 
-import "github.com/sallyport-dev/sallyport/policy"
+import (
+	"github.com/sallyport-dev/sallyport"
+	"github.com/sallyport-dev/sallyport/flow"
+	"github.com/sallyport-dev/sallyport/policy"
+)
 
 // Forms of names and values.
 const (
@@ -79,6 +83,10 @@ var objects = []object{
 		{"arg_patterns", "selector to RE2 pattern, matched in full", byName(`.`, typed("string"), 1), false},
 		{"max_calls", "calls in one session; 0 forbids the tool", fragment{{"type", "integer"}, {"minimum", 0}}, false},
 		{"destructive", "a human is asked each time", typed("boolean"), false},
+		{"typed_params", "selectors of the arguments that only the user may have written; a human is asked about others", list(text()), false},
+		{"output", "labels on the tool's output: selector to label, or one label for all of it; default outside", fragment{{"anyOf", []any{
+			enum(flow.LabelNames()...), byName(`.`, enum(flow.LabelNames()...), 1),
+		}}}, false},
 	}, fragment{
 		{"minProperties", 1},
 		{"dependentSchemas", fragment{
@@ -86,10 +94,7 @@ var objects = []object{
 		}},
 		{"dependentRequired", fragment{{"allowed_path_prefixes", []string{"write_params"}}, {"path_base", []string{"write_params", "allowed_path_prefixes"}}}},
 	}},
-	{"flow", "verdicts by where a destination is known from", []key{
-		{"untrusted", "a destination first seen in tool output; default deny", enum("deny", "ask"), false},
-		{"unknown", "a destination never seen; default ask", enum("ask", "deny", "allow"), false},
-	}, nil},
+	{"flow", "verdicts by where a destination is known from", flowSection(), nil},
 	{"policy", "an ordered list of rules; the first that matches decides", []key{
 		{"description", "for people", typed("string"), false},
 		{"default", "for a tool that no rule covers; default deny", ref("effect"), false},
@@ -186,4 +191,14 @@ func oneOperator() []any {
 		l = append(l, fragment{{"required", []string{name}}})
 	}
 	return l
+}
+
+func flowSection() []key {
+	keys := []key{
+		{"profile", "the settings together; those beside it change single ones; default balanced", enum(sallyport.Profiles()...), false},
+	}
+	for _, v := range flowVerdicts {
+		keys = append(keys, key{v.key, v.what, enum(v.choices...), false})
+	}
+	return append(keys, key{"endorse", "a page or file that the user named counts as text from inside; default as the profile", typed("boolean"), false})
 }

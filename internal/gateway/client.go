@@ -68,7 +68,7 @@ func (r *Relay) fromClient(ctx context.Context, frame []byte) {
 	case mcp.Notification:
 		r.clientNotification(m)
 	case mcp.Response:
-		r.clientResponse(m)
+		r.clientResponse(ctx, m)
 	}
 }
 
@@ -91,7 +91,7 @@ func (r *Relay) badFromClient(bad *mcp.ParseError) {
 	r.log.Warn("a message of the client is refused", "reason", bad.Error())
 	r.recordRefusedFrame(bad)
 	if bad.Kind == mcp.Response {
-		if r.takeAsked(bad.ID) {
+		if _, ok := r.takeAsked(bad.ID); ok {
 			r.send(mcp.ErrorResponse(bad.ID, mcp.CodeInternal, "[sallyport] the client's answer is refused: "+bad.Error(), nil))
 		}
 		return
@@ -107,24 +107,6 @@ func (r *Relay) badFromClient(bad *mcp.ParseError) {
 		return // that id gets its one answer already
 	}
 	r.toClient(mcp.ErrorResponse(bad.ID, bad.Code, "[sallyport] "+bad.Error(), nil))
-}
-
-func (r *Relay) takeAsked(id mcp.ID) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, ok := r.asked[id.Key()]; !ok || id.IsZero() {
-		return false
-	}
-	delete(r.asked, id.Key())
-	return true
-}
-
-func (r *Relay) clientResponse(m mcp.Message) {
-	if !r.takeAsked(m.ID) {
-		r.log.Warn("an answer of the client that answers nothing is dropped", "id", quote.Text(m.ID.Raw(), 64))
-		return
-	}
-	r.send(m.Raw)
 }
 
 func (r *Relay) clientNotification(m mcp.Message) {

@@ -139,8 +139,8 @@ func (r *Relay) awaitRead(ctx context.Context, answered <-chan struct{}, patienc
 func (r *Relay) abandonAsked() {
 	r.mu.Lock()
 	ids := make([]mcp.ID, 0, len(r.asked))
-	for _, id := range r.asked {
-		ids = append(ids, id)
+	for _, a := range r.asked {
+		ids = append(ids, a.id)
 	}
 	clear(r.asked)
 	r.mu.Unlock()

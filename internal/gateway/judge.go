@@ -30,7 +30,7 @@ func (r *Relay) judge(c *call, m mcp.Message) (why string) {
 }
 
 func (r *Relay) judgeNamed(c *call, m mcp.Message, s policy.Subject) string {
-	f, err := mcp.Fields(m.Params, "name", "arguments", "task", "requestState")
+	f, err := mcp.Fields(m.Params, "name", "arguments", "task", "requestState", "inputResponses")
 	if err != nil {
 		return "its params cannot be read"
 	}
@@ -50,14 +50,18 @@ func (r *Relay) judgeNamed(c *call, m mcp.Message, s policy.Subject) string {
 			return "params.arguments has to be an object"
 		}
 	}
+	answers, why := inputResponses(f[4])
+	if why != "" {
+		return why
+	}
 	c.target = name
 	r.continues(c, f[3])
-	c.judged = []sallyport.Call{{Subject: s, Upstream: r.opt.Upstream, Name: name, Args: c.args}}
+	c.judged = []sallyport.Call{{Subject: s, Upstream: r.opt.Upstream, Name: name, Args: c.args, Answers: answers}}
 	return ""
 }
 
 func (r *Relay) judgeURI(c *call, m mcp.Message) string {
-	f, err := mcp.Fields(m.Params, "uri", "requestState")
+	f, err := mcp.Fields(m.Params, "uri", "requestState", "inputResponses")
 	if err != nil {
 		return "its params cannot be read"
 	}
@@ -65,10 +69,30 @@ func (r *Relay) judgeURI(c *call, m mcp.Message) string {
 	if !ok {
 		return "params.uri has to be a string"
 	}
+	answers, why := inputResponses(f[2])
+	if why != "" {
+		return why
+	}
 	c.target = uri
 	r.continues(c, f[1])
-	c.judged = []sallyport.Call{{Subject: policy.Resource, Upstream: r.opt.Upstream, Name: uri}}
+	c.judged = []sallyport.Call{{Subject: policy.Resource, Upstream: r.opt.Upstream, Name: uri, Answers: answers}}
 	return ""
+}
+
+// inputResponses reads what a retry answers to the server's own questions (2026-07-28,
+// multi round-trip requests).
+func inputResponses(raw []byte) (v sallyport.Value, why string) {
+	if raw == nil || string(raw) == "null" {
+		return v, ""
+	}
+	v, err := doc.Parse(raw, doc.Limits{})
+	if err != nil {
+		return v, "params.inputResponses cannot be read: " + err.Error()
+	}
+	if v.Kind() != doc.Object {
+		return v, "params.inputResponses has to be an object"
+	}
+	return v, ""
 }
 
 func (r *Relay) judgeCompletion(c *call, m mcp.Message) string {

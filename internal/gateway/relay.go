@@ -99,7 +99,7 @@ type Relay struct {
 	calls     map[string]*call
 	cancelled map[string]*call // nil but for a write that may still run
 	cancelAge []string
-	asked     map[string]mcp.ID // requests of the server that the client has to answer
+	asked     map[string]asked // requests of the server that the client has to answer
 	own       map[string]*listing
 	version   string // negotiated by initialize
 	catalogue catalogue
@@ -138,7 +138,7 @@ func New(opt Options) *Relay {
 		client: stdio.NewWriter(opt.ClientOut), server: stdio.NewWriter(opt.ServerIn),
 		toServer: make(chan []byte, maxServerQueue), lost: make(chan struct{}), gone: make(chan struct{}),
 		beside: make(chan struct{}, maxBeside),
-		calls:  make(map[string]*call), cancelled: make(map[string]*call), asked: make(map[string]mcp.ID),
+		calls:  make(map[string]*call), cancelled: make(map[string]*call), asked: make(map[string]asked),
 		own: make(map[string]*listing), states: make(map[[32]byte]sallyport.DecisionID), idle: make(chan struct{}),
 	}
 }

@@ -127,7 +127,7 @@ func (r *Relay) serverRequest(m mcp.Message) {
 	_, used := r.asked[m.ID.Key()]
 	full := len(r.asked) >= maxOpen
 	if !used && !full && !r.draining && !r.ended {
-		r.asked[m.ID.Key()] = m.ID
+		r.asked[m.ID.Key()] = asked{m.ID, m.Method}
 	}
 	gone := r.draining || r.ended
 	r.mu.Unlock()
@@ -174,7 +174,7 @@ func (r *Relay) serverCancels(m mcp.Message) bool {
 	if err != nil {
 		return false
 	}
-	if r.takeAsked(id) {
+	if _, ok := r.takeAsked(id); ok {
 		return true
 	}
 	r.mu.Lock()

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sallyport-dev/sallyport"
+
 	"github.com/sallyport-dev/sallyport/contract"
 	"github.com/sallyport-dev/sallyport/internal/strictyaml"
 	"github.com/sallyport-dev/sallyport/policy"
@@ -204,7 +206,7 @@ func (k *check) lettingUnknown(r *ruleView) {
 			}
 		}
 	}
-	if constrained || k.config.Flow.Unknown != policy.Allow {
+	if constrained || k.config.Flow.Unknown != sallyport.Allow {
 		return
 	}
 	if tool := k.sinkOf(r); tool != "" {

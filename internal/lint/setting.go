@@ -1,9 +1,9 @@
 package lint
 
 import (
+	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/internal/config"
 	"github.com/sallyport-dev/sallyport/internal/strictyaml"
-	"github.com/sallyport-dev/sallyport/policy"
 )
 
 // settings looks at what weakens the guard as a whole.
@@ -20,9 +20,9 @@ func (k *check) settings() {
 		k.add(n, code, hint, text)
 	}
 	at(c.Mode == config.DryRun, "mode", "", "SP501", "", "mode: dry-run: nothing is enforced, verdicts are only recorded")
-	at(c.Flow.Unknown == policy.Allow, "flow", "unknown", "SP304", "write ask or deny",
+	at(c.Flow.Unknown == sallyport.Allow, "flow", "unknown", "SP304", "write ask or deny",
 		"flow.unknown: allow: a destination that nobody vouched for is not asked about")
-	at(c.Flow.Untrusted == policy.Ask, "flow", "untrusted", "SP306", "write deny",
+	at(c.Flow.Untrusted == sallyport.Ask, "flow", "untrusted", "SP306", "write deny",
 		"flow.untrusted: ask: a destination from untrusted output is not refused outright")
 	at(c.Audit.Off, "audit", "path", "SP502", "write a file's name", "audit.path: null: nothing is recorded")
 	at(c.Audit.NoChain, "audit", "hash_chain", "SP503", "write true", "audit.hash_chain: false: an edited log is not noticed")

@@ -3,6 +3,8 @@ package lint
 import (
 	"strings"
 
+	"github.com/sallyport-dev/sallyport"
+
 	"github.com/sallyport-dev/sallyport/doc"
 	"github.com/sallyport-dev/sallyport/internal/strictyaml"
 	"github.com/sallyport-dev/sallyport/policy"
@@ -16,7 +18,7 @@ const (
 // sinksWithoutContract looks for allow rules on tools that send by what their schema says,
 // and that nobody wrote a contract for. Where flow.unknown is allow, SP305 says more.
 func (k *check) sinksWithoutContract(p *policyView) {
-	effect := map[policy.Effect]string{policy.Ask: "asked about", policy.Deny: "refused"}[k.config.Flow.Unknown]
+	effect := map[sallyport.Verdict]string{sallyport.Ask: "asked about", sallyport.Deny: "refused"}[k.config.Flow.Unknown]
 	if effect == "" {
 		return
 	}

@@ -1,0 +1,176 @@
+package sallyport
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sallyport-dev/sallyport/doc"
+	"github.com/sallyport-dev/sallyport/flow"
+)
+
+// maxContent bounds the text of one call that is searched for what it carries, in bytes;
+// what is longer counts as carrying something.
+const maxContent = 4 << 20
+
+// content looks at what a call carries beside its destinations: secrets in everything,
+// references and copies in what is no sink. sinks are the places that were read as
+// destinations.
+func (e *evaluation) content(sinks map[string]bool) bool {
+	rest, ok := maxContent, true
+	walk := func(v doc.Value) {
+		doc.Walk(v, func(scalar Value, isName bool, place func() string) bool {
+			if scalar.Kind() != doc.String || scalar.String() == "" {
+				return true
+			}
+			text := scalar.String()
+			if rest -= len(text); rest < 0 {
+				at := place()
+				ok = e.verdict(e.s.engine.opt.Flow.Copies, Question{Check: CheckFlow, Argument: at, origin: "copied", Text: fmt.Sprintf("the call carries more than %d MB of text, which is not searched for what it carries", maxContent>>20)})
+				return false
+			}
+			ok = e.carries(text, isName, place, sinks)
+			return ok
+		})
+	}
+	walk(e.p.call.Args)
+	return ok
+}
+
+// carries checks one text of a call.
+func (e *evaluation) carries(text string, isName bool, place func() string, sinks map[string]bool) bool {
+	set, l := e.s.engine.opt.Flow, e.s.ledger
+	if ev, found := l.Secret(text); found {
+		at := place()
+		e.carriedEvidence(at, "", "secret", ev)
+		if !e.verdict(set.Secret, Question{
+			Check: CheckFlow, Argument: at, origin: "secret",
+			Text: fmt.Sprintf("argument %s holds a value that must not leave; it was read in %s", shown(at), where(ev)),
+		}) {
+			return false
+		}
+	}
+	if isName || inSink(sinks, place) {
+		return true
+	}
+	if set.Carried != Allow {
+		for _, c := range l.Carried(text) {
+			if e.trustsReference(c.Text) {
+				continue
+			}
+			at, named := place(), "a link, address or account"
+			if c.Text != "" {
+				named = quoted(c.Text)
+			}
+			e.carriedEvidence(at, c.Text, "carried", c.Evidence)
+			if !e.verdict(set.Carried, Question{
+				Check: CheckFlow, Argument: at, Destination: c.Text, origin: "carried",
+				Text: fmt.Sprintf("argument %s passes on %s, first seen in %s", shown(at), named, where(c.Evidence)),
+			}) {
+				return false
+			}
+		}
+	}
+	if set.Copies == Allow {
+		return true
+	}
+	if c := l.Copied(text); c.Words > 0 && 2*c.Copied >= c.Words && c.Copied > 0 {
+		at := place()
+		e.carriedEvidence(at, "", "copied", c.Evidence)
+		return e.verdict(set.Copies, Question{
+			Check: CheckFlow, Argument: at, origin: "copied",
+			Text: fmt.Sprintf("argument %s is copied word for word, half of it or more, from text that nobody vouched for%s", shown(at), from(c.Evidence)),
+		})
+	}
+	return true
+}
+
+// trustsReference reports a reference that the contract trusts as a destination.
+func (e *evaluation) trustsReference(text string) bool {
+	if text == "" || e.p.contract == nil {
+		return false
+	}
+	ds := flow.ScanText("", text)
+	for _, d := range ds {
+		if d.Malformed != "" || !trusts(e.p.contract, d) {
+			return false
+		}
+	}
+	return len(ds) > 0
+}
+
+// carriedFrom says where a reference in content comes from.
+func carriedFrom(c flow.Carried) string {
+	switch {
+	case c.Evidence.Tool == "" && c.Evidence.Call == 0, c.Evidence.Partial:
+		return "a link that was never seen before: nobody vouched for it"
+	case c.Origin == flow.Inside:
+		return "from the page or file that was fetched in " + where(c.Evidence)
+	}
+	return "first seen in " + where(c.Evidence)
+}
+
+func from(ev flow.Evidence) string {
+	if ev.Tool == "" && ev.Call == 0 {
+		return ""
+	}
+	return ", in " + where(ev)
+}
+
+// inSink reports that a place lies in one that was read as destinations.
+func inSink(sinks map[string]bool, place func() string) bool {
+	if len(sinks) == 0 {
+		return false
+	}
+	for at := place(); ; {
+		if sinks[at] {
+			return true
+		}
+		i := strings.LastIndexAny(at, ".[")
+		if i < 0 {
+			return false
+		}
+		at = at[:i]
+	}
+}
+
+func (e *evaluation) carriedEvidence(at, text, origin string, ev flow.Evidence) {
+	e.d.Evidence = append(e.d.Evidence, Evidence{
+		Argument: at, Destination: text, Origin: origin, Upstream: ev.Upstream, Tool: ev.Tool,
+		Call: ev.Call, Time: ev.Time, Place: ev.Place,
+	})
+}
+
+// typedParams asks about arguments that only the user may have written.
+func (e *evaluation) typedParams() bool {
+	for _, param := range e.p.contract.TypedParams {
+		found, more := param.Select(e.p.call.Args, maxValues)
+		text, moreText := param.Blocked(e.p.call.Args, maxValues)
+		if more || moreText {
+			return e.deny(CheckFlow, "argument %s holds more than %d values", param, maxValues)
+		}
+		for _, m := range append(found, text...) {
+			doc.Walk(m.Value, func(scalar Value, isName bool, _ func() string) bool {
+				if isName || e.typed(scalar) {
+					return true
+				}
+				// The value may be a password: it is not shown here, but with the call's arguments.
+				e.ask(Question{
+					Check: CheckFlow, Argument: m.Place, origin: "not typed",
+					Text: fmt.Sprintf("argument %s is for the user alone to choose, and what it holds is not what the user typed", shown(m.Place)),
+				})
+				return false
+			})
+		}
+	}
+	return true
+}
+
+func (e *evaluation) typed(v Value) bool {
+	switch v.Kind() {
+	case doc.String:
+		return strings.TrimSpace(v.String()) == "" || e.s.ledger.IsTyped(v.String())
+	case doc.Number:
+		return e.s.ledger.IsTyped(v.Number())
+	}
+	return v.Kind() == doc.Null
+}

@@ -1,0 +1,69 @@
+package sallyport
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sallyport-dev/sallyport/doc"
+	"github.com/sallyport-dev/sallyport/flow"
+	"github.com/sallyport-dev/sallyport/policy"
+)
+
+// endorses reports that a call fetches a page or a file that the user named in a prompt,
+// or agreed to: at least one argument names one, and each that does was typed or approved.
+func (s *Session) endorses(p *pending) bool {
+	if !s.engine.opt.Flow.Endorse || p.call.Subject != policy.Tool {
+		return false
+	}
+	named := false
+	every := true
+	doc.Walk(p.call.Args, func(v Value, isName bool, place func() string) bool {
+		if isName || v.Kind() != doc.String || !pageOrFile(v.String()) {
+			return true
+		}
+		named = true
+		every = s.ledger.IsTyped(v.String()) || p.approved(place(), v.String())
+		return every
+	})
+	return named && every
+}
+
+func (p *pending) approved(place, s string) bool {
+	v, ok := doc.Text(s)
+	if !ok {
+		return false
+	}
+	ds := flow.Flatten(place, v)
+	return len(ds) == 1 && slices.ContainsFunc(p.agreed, func(a agreed) bool {
+		return a.check == CheckFlow && a.destination != "" && a.destination == ds[0].Canonical && a.argument == place
+	})
+}
+
+// pageOrFile reports the address of a page, or a file's name: a path, or a name with an
+// ending of at most five letters and digits.
+func pageOrFile(s string) bool {
+	v, ok := doc.Text(s)
+	if !ok || len(s) > 1024 || strings.ContainsAny(s, "\r\n") {
+		return false
+	}
+	if ds := flow.Flatten("", v); len(ds) == 1 && (ds[0].Kind == flow.URL || ds[0].Kind == flow.Host) {
+		return true
+	}
+	if strings.Contains(s, "@") {
+		return false
+	}
+	name := s[strings.LastIndexByte(s, '/')+1:]
+	dot := strings.LastIndexByte(name, '.')
+	if dot <= 0 || len(name)-dot < 2 || len(name)-dot > 6 {
+		return false
+	}
+	letters := false
+	for _, c := range []byte(name[dot+1:]) {
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
+		letters = letters || letter
+		if !letter && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return letters
+}
