@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -169,4 +170,33 @@ func TestEchoIsForgotten(t *testing.T) {
 			t.Errorf("%s after an echo: %+v", s, f)
 		}
 	}
+}
+
+// Many record, look up and compare at once while the memory runs out.
+func TestConcurrentBound(t *testing.T) {
+	l := NewLedger(LedgerOptions{MaxBytes: 2 << 20})
+	var wg sync.WaitGroup
+	for g := range uint64(4) {
+		wg.Go(func() {
+			for i := range uint64(60) {
+				call := g<<32 | i
+				l.Observe(listing(t, call, 20))
+				full := l.Full()
+				f := l.Lookup(Flatten("to", value(t, fmt.Sprintf("u%d-7@row.example", call)))[0])
+				if f.Origin != Untrusted && !l.Full() {
+					t.Errorf("call %d: %+v", call, f)
+				} else if len(f.Evidence) == 1 && !f.Evidence[0].Partial && !f.Evidence[0].Forgotten && f.Evidence[0].Call != call {
+					t.Errorf("call %d: %+v", call, f)
+				}
+				c := l.Copied(fmt.Sprintf("note 7 of call%d here to read", call))
+				if c.Copied != c.Words && !full && !l.Full() {
+					t.Errorf("call %d: %+v", call, c)
+				}
+				if n := l.Bytes(); n > 2<<20 {
+					t.Errorf("%d bytes", n)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

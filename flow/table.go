@@ -87,7 +87,12 @@ func (t *table) mergeFacts(b *batch, facts []uint64, place []byte) {
 		if i%touchAhead == 0 {
 			t.facts.touch(facts[i:min(len(facts), i+touchAhead)])
 		}
-		if _, echo := b.skip[h]; echo || t.facts.has(h) {
+		if len(b.skip) > 0 {
+			if _, echo := b.skip[h]; echo {
+				continue
+			}
+		}
+		if t.facts.has(h) {
 			continue
 		}
 		switch t.add(&t.facts, h, id); {
