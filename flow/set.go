@@ -47,7 +47,7 @@ const (
 	groupSize = 24   // bytes of a group's own
 	leafSize  = 24   // and of a leaf's
 	leafMost  = 1536 // bytes of a large leaf
-	leafMostN = 384  // of one with numbers
+	leafMostN = 768  // of one with numbers
 	leafPad   = 8    // so that a slot can be read and written as eight bytes
 
 	pairBits  = 32

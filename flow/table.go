@@ -45,11 +45,21 @@ func (t *table) get(h uint64) (id uint32, ok bool) {
 	return id, ok
 }
 
-// note adds a fact that was seen nowhere.
+// note adds a fact that is no sighting. Its number is that of the next one: only what was
+// seen before has a smaller one. Of two numbers that are no longer known, 0, none is
+// smaller.
 func (t *table) note(h uint64) {
 	if !t.facts.has(h) {
-		t.add(&t.facts, h, 0)
+		t.add(&t.facts, h, t.nextID())
 	}
+}
+
+// nextID is the number that a fact has which is seen next.
+func (t *table) nextID() uint32 {
+	if t.places.next-t.base > maxSightings {
+		t.rebase()
+	}
+	return t.places.next - t.base
 }
 
 // pair reports that a pair of words was seen.
@@ -79,10 +89,7 @@ func (t *table) merge(b *batch) {
 }
 
 func (t *table) mergeFacts(b *batch, facts []uint64, place []byte) {
-	if t.places.next-t.base > maxSightings {
-		t.rebase()
-	}
-	id, known := t.places.next-t.base, false
+	id, known := t.nextID(), false
 	for i, h := range facts {
 		if i%touchAhead == 0 {
 			t.facts.touch(facts[i:min(len(facts), i+touchAhead)])
