@@ -1,5 +1,10 @@
 package flow
 
+import (
+	"strings"
+	"unicode"
+)
+
 // Copy says how much of a text was copied.
 type Copy struct {
 	Words    int      // words of the text
@@ -37,10 +42,47 @@ func newCopyReader(l *Ledger) *copyReader {
 }
 
 func (r *copyReader) read(text string) Copy {
-	r.done, r.copied, r.upTo, r.where, r.known = 0, 0, 0, Evidence{}, false
-	r.scan.text(text)
-	r.lookup()
-	return Copy{int(r.scan.count), r.copied, r.where}
+	r.copied, r.where, r.known = 0, Evidence{}, false
+	words := 0
+	for text != "" {
+		prose, rest := untilReference(text)
+		r.done, r.upTo = 0, 0
+		r.scan.text(prose)
+		r.lookup()
+		words += int(r.scan.count)
+		text = rest
+	}
+	return Copy{words, r.copied, r.where}
+}
+
+// untilReference cuts text at its first link or address, and that off what follows.
+func untilReference(text string) (prose, rest string) {
+	at := 0
+	for {
+		i := strings.IndexAny(text[at:], "@/.")
+		if i < 0 {
+			return text, ""
+		}
+		i += at
+		start := strings.LastIndexFunc(text[:i], unicode.IsSpace) + 1
+		end := len(text)
+		if n := strings.IndexFunc(text[i:], unicode.IsSpace); n >= 0 {
+			end = i + n
+		}
+		if end-start <= MaxDestination && refersTo(text[start:end]) {
+			return text[:start], text[end:]
+		}
+		at = end
+	}
+}
+
+// refersTo reports a token that is a link or an address, in brackets or not.
+func refersTo(token string) bool {
+	if strings.Contains(token, "://") {
+		return true
+	}
+	bare := stripped(token)
+	return strings.ContainsAny(bare, "@/.") && len(wholly(bare)) > 0
 }
 
 func (r *copyReader) fact(k kind, h uint64) {
