@@ -16,6 +16,9 @@ const maxContent = 4 << 20
 // references and copies in what is no sink. sinks are the places that were read as
 // destinations.
 func (e *evaluation) content(sinks map[string]bool) bool {
+	if e.s.ledger.Damaged() != nil && !e.verdict(e.s.engine.opt.Flow.Carried, Question{Check: CheckFlow, origin: "carried", Text: "what other servers of this client have shown cannot be read any more, so that nobody knows what the call carries"}) {
+		return false
+	}
 	rest, ok := maxContent, true
 	walk := func(v doc.Value) {
 		doc.Walk(v, func(scalar Value, isName bool, place func() string) bool {
@@ -63,7 +66,7 @@ func (e *evaluation) carries(text string, isName bool, place func() string, sink
 			e.carriedEvidence(at, c.Text, "carried", c.Evidence)
 			if !e.verdict(set.Carried, Question{
 				Check: CheckFlow, Argument: at, Destination: c.Text, origin: "carried",
-				Text: fmt.Sprintf("argument %s passes on %s%s", shown(at), named, carriedFrom(c)),
+				Text: fmt.Sprintf("argument %s passes on %s%s", shown(at), named, carriedFrom(e.p.call.Upstream, c)),
 			}) {
 				return false
 			}
@@ -77,7 +80,7 @@ func (e *evaluation) carries(text string, isName bool, place func() string, sink
 		e.carriedEvidence(at, "", "copied", c.Evidence)
 		return e.verdict(set.Copies, Question{
 			Check: CheckFlow, Argument: at, origin: "copied",
-			Text: fmt.Sprintf("argument %s is copied word for word, half of it or more, from text that nobody vouched for%s", shown(at), from(c.Evidence)),
+			Text: fmt.Sprintf("argument %s is copied word for word, half of it or more, from text that nobody vouched for%s", shown(at), from(e.p.call.Upstream, c.Evidence)),
 		})
 	}
 	return true
@@ -92,7 +95,7 @@ func (e *evaluation) holdsSecret(text string, place func() string) bool {
 	e.carriedEvidence(at, "", "secret", ev)
 	return e.verdict(e.s.engine.opt.Flow.Secret, Question{
 		Check: CheckFlow, Argument: at, origin: "secret",
-		Text: fmt.Sprintf("argument %s holds a value that must not leave; it was read in %s", shown(at), where(ev)),
+		Text: fmt.Sprintf("argument %s holds a value that must not leave; it was read in %s", shown(at), where(e.p.call.Upstream, ev)),
 	})
 }
 
@@ -102,23 +105,23 @@ func (e *evaluation) trusted(d flow.Destination) bool {
 }
 
 // carriedFrom says where a reference in content comes from.
-func carriedFrom(c flow.Carried) string {
+func carriedFrom(here string, c flow.Carried) string {
 	switch {
 	case c.More:
 		return ""
 	case c.Evidence.Tool == "" && c.Evidence.Call == 0, c.Evidence.Partial:
 		return ", a link that was never seen before: nobody vouched for it"
 	case c.Origin == flow.Inside:
-		return ", from the page or file that was fetched in " + where(c.Evidence)
+		return ", from the page or file that was fetched in " + where(here, c.Evidence)
 	}
-	return ", first seen in " + where(c.Evidence)
+	return ", first seen in " + where(here, c.Evidence)
 }
 
-func from(ev flow.Evidence) string {
+func from(here string, ev flow.Evidence) string {
 	if ev.Tool == "" && ev.Call == 0 {
 		return ""
 	}
-	return ", in " + where(ev)
+	return ", in " + where(here, ev)
 }
 
 // inSink reports that a place lies in one that was read as destinations.

@@ -52,9 +52,10 @@ type Output struct {
 type Ledger struct {
 	keys      [families][factKinds]sipKey
 	copies    bool
-	observers sync.Pool // *observer
-	queries   sync.Pool // *query
-	readers   sync.Pool // *copyReader
+	share     func(entry []byte) error // nil: with nobody
+	observers sync.Pool                // *observer
+	queries   sync.Pool                // *query
+	readers   sync.Pool                // *copyReader
 
 	mu      sync.RWMutex
 	facts   table
@@ -63,6 +64,7 @@ type Ledger struct {
 	starts  secretStarts
 	lost    *Evidence // the first output with a secret for which there was no room
 	prompts uint32
+	damage  error // why something that was shown may be missing; nil: nothing is
 }
 
 type outputInfo struct {
@@ -80,6 +82,11 @@ type LedgerOptions struct {
 	// been seen but not where ([Evidence].Forgotten). When there is none left to go, the
 	// ledger is full.
 	MaxBytes int
+	// Publish tells the other processes of the session what is recorded, in pieces, each
+	// before it counts here and before Observe returns; see [Ledger.Take]. It keeps no
+	// entry and may be called by several goroutines at once. An error damages the ledger.
+	// nil: the ledger is this process's own.
+	Publish  func(entry []byte) error
 	NoCopies bool // do not record runs of words, which take most of the memory; Copied then finds nothing
 }
 
@@ -91,7 +98,7 @@ func NewLedger(o LedgerOptions) *Ledger {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBytes
 	}
-	l := &Ledger{copies: !o.NoCopies, typed: make(map[uint64]uint32), secrets: make(map[int]struct{})}
+	l := &Ledger{copies: !o.NoCopies, share: o.Publish, typed: make(map[uint64]uint32), secrets: make(map[int]struct{})}
 	l.facts.init(o.MaxBytes)
 	session := sipKey{binary.LittleEndian.Uint64(o.Key[:8]), binary.LittleEndian.Uint64(o.Key[8:])}
 	for f := range l.keys {

@@ -87,6 +87,8 @@ func (o *observer) mark() {
 func (o *observer) flush() {
 	o.mark()
 	if len(o.facts)+len(o.pairs)+len(o.runs)+len(o.pieces) > 0 {
+		o.dropSkipped()
+		o.ledger.publish(&o.batch)
 		o.ledger.merge(&o.batch)
 	}
 	o.batch.reset()

@@ -1,5 +1,7 @@
 package flow
 
+import "slices"
+
 // A table is what a ledger holds: facts with the place where each was seen first, and
 // pairs and runs of words, for which it is enough to know that they were seen. It is
 // not safe for concurrent use.
@@ -84,8 +86,11 @@ func (t *table) merge(b *batch) {
 		t.mergeFacts(b, b.facts[from:sp.end], b.places[place:sp.place])
 		from, place = sp.end, sp.place
 	}
-	t.mergeSet(&t.pairs, b.pairs, b.skip)
-	t.mergeSet(&t.runs, b.runs, nil)
+	t.mergeSet(&t.pairs, b.pairs)
+	t.mergeSet(&t.runs, b.runs)
+	for _, h := range b.noted {
+		t.note(h)
+	}
 }
 
 func (t *table) mergeFacts(b *batch, facts []uint64, place []byte) {
@@ -93,11 +98,6 @@ func (t *table) mergeFacts(b *batch, facts []uint64, place []byte) {
 	for i, h := range facts {
 		if i%touchAhead == 0 {
 			t.facts.touch(facts[i:min(len(facts), i+touchAhead)])
-		}
-		if len(b.skip) > 0 {
-			if _, echo := b.skip[h]; echo {
-				continue
-			}
 		}
 		if t.facts.has(h) {
 			continue
@@ -113,13 +113,8 @@ func (t *table) mergeFacts(b *batch, facts []uint64, place []byte) {
 	}
 }
 
-func (t *table) mergeSet(s *hashSet, hashes []uint64, skip map[uint64]struct{}) {
+func (t *table) mergeSet(s *hashSet, hashes []uint64) {
 	for _, h := range hashes {
-		if len(skip) > 0 {
-			if _, echo := skip[h]; echo {
-				continue
-			}
-		}
 		if t.add(s, h, 0); t.full {
 			return
 		}
@@ -170,13 +165,14 @@ type batch struct {
 	recorded bool   // the ledger knows info
 	output   uint32 // as this
 
-	facts   []uint64
-	spans   []span              // where they stood, in order
-	places  []byte              // of the spans, one behind the other
-	skip    map[uint64]struct{} // facts and pairs that are not to be recorded
-	pieces  []piece             // of secrets
-	pairs   []uint64
-	runs    []uint64 // but those that are sampled: they are facts
+	facts  []uint64
+	spans  []span              // where they stood, in order
+	places []byte              // of the spans, one behind the other
+	noted  []uint64            // facts that were seen nowhere
+	skip   map[uint64]struct{} // facts and pairs that are not to be recorded
+	pieces []piece             // of secrets
+	pairs  []uint64
+	runs   []uint64 // but those that are sampled: they are facts
 }
 
 // span says where the facts up to end stood.
@@ -198,8 +194,28 @@ func (b *batch) init() {
 	b.facts, b.pairs, b.runs = make([]uint64, 0, batchLen), make([]uint64, 0, batchLen), make([]uint64, 0, batchLen)
 }
 
+// dropSkipped takes out what is not to be recorded.
+func (b *batch) dropSkipped() {
+	if len(b.skip) == 0 {
+		return
+	}
+	echo := func(h uint64) bool { _, echo := b.skip[h]; return echo }
+	kept, from := b.facts[:0], 0
+	for i, sp := range b.spans {
+		for _, h := range b.facts[from:sp.end] {
+			if !echo(h) {
+				kept = append(kept, h)
+			}
+		}
+		from = sp.end
+		b.spans[i].end = len(kept)
+	}
+	b.facts = kept
+	b.pairs = slices.DeleteFunc(b.pairs, echo)
+}
+
 // reset empties b for the next part of the same output.
 func (b *batch) reset() {
 	b.facts, b.spans, b.places, b.pairs, b.runs = b.facts[:0], b.spans[:0], b.places[:0], b.pairs[:0], b.runs[:0]
-	b.pieces = b.pieces[:0]
+	b.pieces, b.noted = b.pieces[:0], b.noted[:0]
 }

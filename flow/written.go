@@ -21,8 +21,8 @@ func (l *Ledger) Wrote(ds []Destination) {
 	}
 	q := l.queries.Get().(*query)
 	defer l.queries.Put(q)
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	b := &batch{}
+	l.mu.RLock()
 	for _, d := range ds {
 		if d.Malformed != "" {
 			continue
@@ -30,8 +30,15 @@ func (l *Ledger) Wrote(ds []Destination) {
 		q.reset(l, outside, d)
 		_, had := l.shown(q, d)
 		for _, had := range []standing{had, asAnything} {
-			l.facts.note(l.writtenKey(d, had))
+			if h := l.writtenKey(d, had); !l.facts.facts.has(h) {
+				b.noted = append(b.noted, h)
+			}
 		}
+	}
+	l.mu.RUnlock()
+	if len(b.noted) > 0 {
+		l.publish(b)
+		l.merge(b)
 	}
 }
 

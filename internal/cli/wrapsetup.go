@@ -21,11 +21,13 @@ import (
 
 // wrapSetup is everything of a wrap that exists before the server is started.
 type wrapSetup struct {
-	relay gateway.Options
-	log   *audit.Log
+	relay  gateway.Options
+	log    *audit.Log
+	shared *sharedSession
 }
 
 func (s *wrapSetup) close() {
+	s.shared.close()
 	if s.log != nil {
 		s.log.Close()
 	}
@@ -57,19 +59,29 @@ func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, e
 	if err != nil {
 		return nil, err
 	}
+	shared, err := openShared(filepath.Dir(own.stateLog), own.noState, log)
+	if err != nil {
+		return nil, err
+	}
+	opened := false
+	defer func() {
+		if !opened {
+			shared.close()
+		}
+	}()
 	dryRun := f.dryRun || dryByFile(cfg, pol)
 	engine, err := newEngine(cfg, pol, contracts, sallyport.Options{
-		DryRun: dryRun, WriteRoots: roots, Resolve: osresolve.Resolve,
+		DryRun: dryRun, WriteRoots: roots, Resolve: osresolve.Resolve, Store: shared.engineStore(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	id := newSessionID()
-	session, err := engine.Session(sallyport.SessionOptions{Caller: localCaller, Doubt: id})
+	session, err := engine.Session(shared.options(id))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("what this client's other servers have shown cannot be read: %w; restart the client for a new session", err)
 	}
-	s := &wrapSetup{relay: gateway.Options{
+	s := &wrapSetup{shared: shared, relay: gateway.Options{
 		Session: session, Policy: pol, DryRun: dryRun, Caller: localCaller, SessionID: id, Upstream: f.name,
 		AuditContinue: cfg.Audit.ContinueOnFailed,
 	}}
@@ -80,6 +92,7 @@ func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, e
 		s.relay.Audit = s.log
 	}
 	sayStart(log, f, cfg, pol, dryRun, auditPath)
+	opened = true
 	return s, nil
 }
 

@@ -147,7 +147,9 @@ func serveOne(ctx context.Context, s *Store, r request) (a answer) {
 	var err error
 	switch r.Op {
 	case "append":
-		err = s.Append(ctx, r.Name, r.Data)
+		var i int
+		i, err = s.Append(ctx, r.Name, r.Data)
+		a.N = int64(i)
 	case "read":
 		a.Entries, err = s.Read(ctx, r.Name, r.From, r.Max)
 	case "add":
@@ -204,9 +206,9 @@ func (r *remote) ask(ctx context.Context, q request) (answer, error) {
 	return a, nil
 }
 
-func (r *remote) Append(ctx context.Context, log string, e []byte) error {
-	_, err := r.ask(ctx, request{Op: "append", Name: log, Data: e})
-	return err
+func (r *remote) Append(ctx context.Context, log string, e []byte) (int, error) {
+	a, err := r.ask(ctx, request{Op: "append", Name: log, Data: e})
+	return int(a.N), err
 }
 
 func (r *remote) Read(ctx context.Context, log string, from, max int) ([][]byte, error) {
@@ -251,7 +253,8 @@ func storm(o Options) {
 	for n := 0; ; n++ {
 		e, err := json.Marshal(stormEntry{os.Getpid(), n, bytes.Repeat([]byte{byte(n)}, rand.IntN(40_000))})
 		fatal(err)
-		fatal(s.Append(context.Background(), "l", e))
+		_, err = s.Append(context.Background(), "l", e)
+		fatal(err)
 		_, ok, err := s.Add(context.Background(), "c", 1, 1<<40)
 		if err != nil || !ok {
 			fatal(fmt.Errorf("add: %v, %w", ok, err))

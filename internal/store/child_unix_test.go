@@ -20,7 +20,8 @@ func otherChild(what string, o Options) {
 	fatal(err)
 	s, err := Open(context.Background(), o)
 	fatal(err)
-	fatal(s.Append(context.Background(), "l", []byte("before")))
+	_, err = s.Append(context.Background(), "l", []byte("before"))
+	fatal(err)
 	switch what {
 	case "torn":
 		dieWithin(s, n)
@@ -53,12 +54,13 @@ func fillDisk(s *Store, n int) {
 	setLimit(&low.Cur, limit)
 	fatal(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &low))
 	for range 2 {
-		if err := s.Append(context.Background(), "l", bytes.Repeat([]byte("x"), 10_000)); err == nil {
+		if _, err := s.Append(context.Background(), "l", bytes.Repeat([]byte("x"), 10_000)); err == nil {
 			fatal(errors.New("appended beyond the limit"))
 		}
 	}
 	fatal(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old))
-	fatal(s.Append(context.Background(), "l", []byte("after")))
+	_, err := s.Append(context.Background(), "l", []byte("after"))
+	fatal(err)
 	fmt.Println("done")
 }
 

@@ -97,7 +97,7 @@ func TestDamage(t *testing.T) {
 		if e, err := fresh.Read(t.Context(), "l", 0, 0); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: one that joins reads %q, %v", d.name, e, err)
 		}
-		if err := appender.Append(t.Context(), "l", nil); !errors.Is(err, ErrDamaged) {
+		if _, err := appender.Append(t.Context(), "l", nil); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: one that joins appends, %v", d.name, err)
 		}
 		overwrite(t, path, good)
@@ -134,7 +134,7 @@ func TestCutUnread(t *testing.T) {
 		c := openAs(t, o)
 		wantEntries(t, c, "l", 0, "one", "two")
 		overwrite(t, path, two[:n])
-		if err := a.Append(t.Context(), "l", nil); !errors.Is(err, ErrDamaged) {
+		if _, err := a.Append(t.Context(), "l", nil); !errors.Is(err, ErrDamaged) {
 			t.Errorf("cut to %d: appended, %v", n, err)
 		}
 		if e, err := c.Read(t.Context(), "l", 2, 0); !errors.Is(err, ErrDamaged) {
@@ -231,7 +231,7 @@ func TestMissingFiles(t *testing.T) {
 				if _, err := s.Read(t.Context(), "l", 4, 0); !errors.Is(err, ErrDamaged) {
 					t.Errorf("read: %v", err)
 				}
-				if err := s.Append(t.Context(), "l", nil); !errors.Is(err, ErrDamaged) {
+				if _, err := s.Append(t.Context(), "l", nil); !errors.Is(err, ErrDamaged) {
 					t.Errorf("append: %v", err)
 				}
 			}

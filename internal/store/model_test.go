@@ -30,7 +30,7 @@ func TestLikeMemory(t *testing.T) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"append": func(rt *rapid.T) {
 				n, e := name.Draw(rt, "log"), rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(rt, "entry")
-				same(rt, stores, func(s sallyport.Store) string { return fmt.Sprint(s.Append(ctx, n, e)) })
+				same(rt, stores, func(s sallyport.Store) string { i, err := s.Append(ctx, n, e); return fmt.Sprint(i, err) })
 			},
 			"read": func(rt *rapid.T) {
 				n, from, max := name.Draw(rt, "log"), rapid.IntRange(0, 9).Draw(rt, "from"), rapid.IntRange(0, 4).Draw(rt, "max")

@@ -186,7 +186,9 @@ func TestDirectoryTakenAway(t *testing.T) {
 	_, readErr := a.Read(t.Context(), "l", 1, 0)
 	_, newErr := a.Read(t.Context(), "m", 0, 0)
 	_, _, addErr := a.Add(t.Context(), "c", 1, 1)
-	for i, err := range []error{readErr, newErr, addErr, a.Append(t.Context(), "l", nil), a.Append(t.Context(), "m", nil)} {
+	_, appendErr := a.Append(t.Context(), "l", nil)
+	_, otherErr := a.Append(t.Context(), "m", nil)
+	for i, err := range []error{readErr, newErr, addErr, appendErr, otherErr} {
 		if !errors.Is(err, ErrDamaged) {
 			t.Errorf("use %d: %v", i, err)
 		}
@@ -203,7 +205,8 @@ func joinAndLeave(o Options) {
 		s, err := Open(context.Background(), o)
 		fatal(err)
 		e := fmt.Appendf(nil, "%d %d", os.Getpid(), i)
-		fatal(s.Append(context.Background(), "l", e))
+		_, err = s.Append(context.Background(), "l", e)
+		fatal(err)
 		got, err := s.Read(context.Background(), "l", 0, 0)
 		fatal(err)
 		found := false
@@ -253,7 +256,7 @@ func TestManyUsers(t *testing.T) {
 						return
 					}
 				}
-				err := s.Append(context.Background(), "l", fmt.Appendf(nil, "%d %d", i, j))
+				_, err := s.Append(context.Background(), "l", fmt.Appendf(nil, "%d %d", i, j))
 				_, readErr := s.Read(context.Background(), "l", j, 3)
 				_, _, addErr := s.Add(context.Background(), "c", 1, 1000)
 				if err = errors.Join(err, readErr, addErr); err != nil {

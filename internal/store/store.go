@@ -89,13 +89,12 @@ func (s *Store) Log(name string) (*Log, error) {
 }
 
 // Append adds one entry to a log. See [Log.Append].
-func (s *Store) Append(ctx context.Context, log string, entry []byte) error {
+func (s *Store) Append(ctx context.Context, log string, entry []byte) (index int, err error) {
 	l, err := s.Log(log)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	_, err = l.Append(ctx, entry)
-	return err
+	return l.Append(ctx, entry)
 }
 
 // Read returns entries of a log. See [Log.Read].

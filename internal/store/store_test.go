@@ -54,7 +54,7 @@ func (a *turns) one() *Store {
 	return a.s[a.next%2]
 }
 
-func (a *turns) Append(ctx context.Context, log string, e []byte) error {
+func (a *turns) Append(ctx context.Context, log string, e []byte) (int, error) {
 	return a.one().Append(ctx, log, e)
 }
 
@@ -89,7 +89,7 @@ func TestConformanceOpenedTwice(t *testing.T) {
 func appendTo(t testing.TB, s *Store, log string, entries ...string) {
 	t.Helper()
 	for _, e := range entries {
-		if err := s.Append(context.Background(), log, []byte(e)); err != nil {
+		if _, err := s.Append(context.Background(), log, []byte(e)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -146,7 +146,7 @@ func TestLargeEntries(t *testing.T) {
 	a, b := openAs(t, o), openAs(t, o)
 	sizes := []int{0, 1, readAhead - frameExtra - 1, readAhead - frameExtra, readAhead, readAhead + 1, MaxEntry, 5}
 	for i, n := range sizes {
-		if err := a.Append(t.Context(), "l", bytes.Repeat([]byte{byte(i)}, n)); err != nil {
+		if _, err := a.Append(t.Context(), "l", bytes.Repeat([]byte{byte(i)}, n)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -166,7 +166,7 @@ func TestLargeEntries(t *testing.T) {
 			}
 		}
 	}
-	if err := a.Append(t.Context(), "l", make([]byte, MaxEntry+1)); !errors.Is(err, ErrFull) {
+	if _, err := a.Append(t.Context(), "l", make([]byte, MaxEntry+1)); !errors.Is(err, ErrFull) {
 		t.Errorf("too large an entry: %v", err)
 	}
 	appendTo(t, b, "l", "x")
@@ -179,7 +179,7 @@ func TestFullLog(t *testing.T) {
 	a, b := openAs(t, o), openAs(t, o)
 	appendTo(t, a, "l", "0123456")
 	for range 2 {
-		if err := b.Append(t.Context(), "l", []byte("0123")); !errors.Is(err, ErrFull) {
+		if _, err := b.Append(t.Context(), "l", []byte("0123")); !errors.Is(err, ErrFull) {
 			t.Errorf("appended beyond the bound: %v", err)
 		}
 	}
@@ -305,13 +305,13 @@ func TestLockIsBounded(t *testing.T) {
 	if err := lock(t.Context(), l.f, true, time.Second); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Append(t.Context(), "l", nil); err == nil {
+	if _, err := a.Append(t.Context(), "l", nil); err == nil {
 		t.Error("appended without the lock")
 	}
 	a.wait = time.Hour
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 	defer cancel()
-	if err := a.Append(ctx, "l", nil); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := a.Append(ctx, "l", nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("after the context ended: %v", err)
 	}
 	wantEntries(t, a, "l", 0, "x")
