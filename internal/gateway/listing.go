@@ -17,6 +17,7 @@ type catalogue struct {
 	stale   bool    // it changed while it was being listed
 	held    []*call // wait for it, in order
 	meta    []byte  // what the newest of them says of its client, see requestMeta
+	like    mcp.ID  // an id of the client's, see ownID
 	current *listing
 }
 
@@ -73,6 +74,7 @@ func (r *Relay) listed(ctx context.Context, c *call, m mcp.Message) bool {
 
 // newListing is called with mu held and returns the request to send.
 func (r *Relay) newListing(like mcp.ID, again int) []byte {
+	r.catalogue.like = like
 	l := &listing{id: r.ownID(like), meta: r.catalogue.meta, seen: make(map[string]bool), again: again}
 	r.own[l.id.Key()] = l
 	r.catalogue.current = l
@@ -98,7 +100,7 @@ func requestMeta(m mcp.Message) []byte {
 	if err != nil {
 		return nil
 	}
-	names := []string{"io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCapabilities"}
+	names := []string{"io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientInfo", metaCapabilities}
 	values, err := mcp.Fields(f[0], names...)
 	if err != nil {
 		return nil
@@ -195,12 +197,9 @@ func (r *Relay) listAnswered(ctx context.Context, l *listing, m mcp.Message) {
 
 func (r *Relay) listDone(ctx context.Context, l *listing) {
 	l.failed.Stop()
-	for _, notice := range r.opt.Session.Pin(r.opt.Upstream, l.tools) {
-		if notice.Warning {
-			r.log.Warn(notice.Text)
-		} else {
-			r.log.Info(notice.Text)
-		}
+	if why := r.pin(ctx, l); why != "" {
+		r.listFailed(l, why)
+		return
 	}
 	r.mu.Lock()
 	if r.ended {
@@ -277,4 +276,18 @@ func (r *Relay) catalogueStale() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.catalogue.stale = true
+}
+
+// catalogueChanged does so too, and lists them at once while new names are still learnt:
+// what a server registers late is not to wait until it would be refused. It runs in the
+// server's reader.
+func (r *Relay) catalogueChanged() {
+	learning := r.opt.Session.Learning(r.opt.Upstream)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.catalogue.stale = true
+	if learning && r.catalogue.state == listedState && len(r.catalogue.held) == 0 && !r.ended && !r.draining {
+		r.catalogue.state = beingListed
+		r.queue(r.newListing(r.catalogue.like, 0))
+	}
 }
