@@ -18,6 +18,7 @@ type catalogue struct {
 	held    []*call // wait for it, in order
 	meta    []byte  // what the newest of them says of its client, see requestMeta
 	like    mcp.ID  // an id of the client's, see ownID
+	eager   int     // runs so far that no call waited for
 	current *listing
 }
 
@@ -46,6 +47,7 @@ const (
 	maxPages  = 200
 	maxListed = 10_000
 	maxAgain  = 3
+	maxEager  = 100 // runs of one session that no call waits for
 )
 
 // listed reports whether the tool list is known. If not, c is held and the list asked
@@ -223,9 +225,14 @@ func (r *Relay) listDone(ctx context.Context, l *listing) {
 // says with every list that it has changed must not hold calls for ever.
 func (r *Relay) releaseHeld(ctx context.Context) {
 	for first := true; ; first = false {
+		learning := r.opt.Session.Learning(r.opt.Upstream)
 		r.mu.Lock()
 		if len(r.catalogue.held) == 0 || r.catalogue.state != listedState {
+			frame := r.listEagerly(learning) // it changed while they ran
 			r.mu.Unlock()
+			if frame != nil {
+				r.send(frame)
+			}
 			return
 		}
 		c := r.catalogue.held[0]
@@ -284,10 +291,22 @@ func (r *Relay) catalogueStale() {
 func (r *Relay) catalogueChanged() {
 	learning := r.opt.Session.Learning(r.opt.Upstream)
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.catalogue.stale = true
-	if learning && r.catalogue.state == listedState && len(r.catalogue.held) == 0 && !r.ended && !r.draining {
-		r.catalogue.state = beingListed
-		r.queue(r.newListing(r.catalogue.like, 0))
+	frame := r.listEagerly(learning)
+	r.mu.Unlock()
+	if frame != nil {
+		r.queue(frame)
 	}
+}
+
+// listEagerly is called with mu held and returns the request to send, if the list is
+// stale, nobody waits for it, and it is learnt.
+func (r *Relay) listEagerly(learning bool) []byte {
+	c := &r.catalogue
+	if !learning || !c.stale || c.state != listedState || len(c.held) > 0 || r.ended || r.draining || c.eager == maxEager {
+		return nil
+	}
+	c.eager++
+	c.state = beingListed
+	return r.newListing(c.like, 0)
 }

@@ -155,10 +155,16 @@ func (d *differ) schema(place string, old, now doc.Value) {
 	if equalSchema(old, now) {
 		return
 	}
-	if now.Kind() != doc.Object || old.Kind() != doc.Object && old.Kind() != doc.Absent {
+	if now.Kind() != doc.Object || !isObject(old) {
 		d.add(place, old, now, otherForms)
 		return
 	}
+	before := len(d.changes)
+	defer func() {
+		if len(d.changes) == before {
+			d.add(place, old, now, cannotJudge)
+		}
+	}()
 	pairs(old, now, func(name string, o, n doc.Value) {
 		at := join(place, name)
 		switch name {
@@ -188,10 +194,18 @@ func (d *differ) unequalSchema(place string, old, now doc.Value, widens string) 
 	}
 }
 
+// isObject reports an object, or nothing.
+func isObject(v doc.Value) bool { return v.Kind() == doc.Object || v.Kind() == doc.Absent }
+
 // members compares named schemas.
 func (d *differ) members(place, keyword string, old, now doc.Value) {
-	if now.Kind() != doc.Object && now.Kind() != doc.Absent {
-		d.unequal(place, old, now, cannotJudge)
+	before := len(d.changes)
+	defer func() {
+		if len(d.changes) == before && !equalKeyword(keyword, old, now) { // {} against nothing
+			d.add(place, old, now, cannotJudge)
+		}
+	}()
+	if !isObject(old) || !isObject(now) {
 		return
 	}
 	pairs(old, now, func(name string, o, n doc.Value) {
