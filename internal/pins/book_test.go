@@ -197,7 +197,7 @@ func TestBoundsOfAReport(t *testing.T) {
 	large := strings.Repeat("x", 200<<10)
 	many = nil
 	for i := range 50 {
-		many = append(many, fmt.Sprintf(`{"name":"l%d","description":%q}`, i, large))
+		many = append(many, fmt.Sprintf(`{"name":"l%d","description":"`, i)+large+`"}`)
 	}
 	run(t, store, `{}`, many...)
 	if n := len(the(t, store).Waits()); n < 30 || n > 45 {
@@ -217,8 +217,8 @@ func TestBoundsOfAReport(t *testing.T) {
 func TestAListTooLargeToKeep(t *testing.T) {
 	store := open(t, storeDir(t))
 	var many []string
-	for i := range 150 {
-		many = append(many, fmt.Sprintf(`{"name":"l%d","description":%q}`, i, strings.Repeat("x", 250<<10)))
+	for i := range 140 {
+		many = append(many, fmt.Sprintf(`{"name":"l%d","description":"`, i)+strings.Repeat("x", 250<<10)+`"}`)
 	}
 	s := newSession(t)
 	b, err := store.Book(here, "u")
