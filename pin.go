@@ -60,7 +60,7 @@ func (s *Session) pin(upstream string, tools []contract.Tool, known *KnownPins, 
 	s.mu.Lock()
 	p := s.upstream(upstream)
 	p.known, p.current, p.changed = true, a.current, a.refused
-	if p.sets[a.set] == nil && len(p.sets) < maxSets {
+	if p.sets[a.set] == nil && len(p.sets) < maxSets && len(a.current) > 0 { // nothing listed pins nothing
 		p.sets[a.set] = &pinnedSet{first: a.first, pinned: make(map[string]PinDigest)}
 	}
 	if mine := p.sets[a.set]; mine != nil {
@@ -98,6 +98,15 @@ func (s *Session) Learning(upstream string) bool {
 		}
 	}
 	return false
+}
+
+// Refuses reports whether an upstream lists a tool that is refused, because it is new or
+// changed or its name is no name.
+func (s *Session) Refuses(upstream, tool string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.pins[upstream]
+	return p != nil && p.changed[tool] != ""
 }
 
 // settling reports whether a set that was first pinned then is still learnt.

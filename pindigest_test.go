@@ -13,11 +13,8 @@ import (
 	"github.com/sallyport-dev/sallyport/doc"
 )
 
-// unordered are the keywords of a schema whose lists are sets.
-var unordered = []string{"required", "enum", "type", "allOf", "anyOf", "oneOf"}
-
-// drawSchema draws a schema as Go values; reordered gives it in another order that means
-// the same.
+// drawSchema draws a schema as Go values; inAnyOrder writes it in one of the orders that
+// mean the same.
 func drawSchema(t *rapid.T, depth int) map[string]any {
 	s := map[string]any{}
 	words := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "to", "required", "enum", "", "é"}), 0, 4, rapid.ID[string])

@@ -29,6 +29,9 @@ type KnownPins struct {
 	Later bool
 	// Own holds the pins of this set, by the tools' names.
 	Own map[string]Pinned
+	// Accepted holds what a person accepted under other sets since Own was pinned: an
+	// update of a server is accepted once, not for every client.
+	Accepted map[string][]PinDigest
 	// Other holds what is pinned of the same upstream under other sets.
 	Other map[string][]Pinned
 	// Hint ends the reason of a refusal with what a person can do. Safe to show, or "".
@@ -172,6 +175,10 @@ func (a *admission) admit(t contract.Tool) string {
 	}
 	if a.known != nil {
 		if own, ok := a.known.Own[t.Name]; ok {
+			if own.Digest != digest && slices.Contains(a.known.Accepted[t.Name], digest) {
+				a.learnt(t, digest)
+				return ""
+			}
 			if own.Digest != digest {
 				return a.refuse(t, digest, own, "its definition changed since it was pinned ("+changedParts(own.Definition, t.Definition)+")")
 			}
@@ -206,19 +213,21 @@ func (a *admission) admit(t contract.Tool) string {
 	return a.pinned(t, digest)
 }
 
-// pinned admits a tool whose name the set does not hold yet.
+// pinned admits a tool that is not among the set's pins.
 func (a *admission) pinned(t contract.Tool, digest PinDigest) string {
-	if _, again := a.mine[t.Name]; !again || a.known != nil {
-		if a.count >= maxTools && !again {
+	if _, again := a.mine[t.Name]; !again {
+		if a.count >= maxTools {
 			return "this session has pinned as many tools of the server as it can"
 		}
-		if !again {
-			a.count++
-		}
-		a.report.Learnt = append(a.report.Learnt, ListedTool{Tool: t, Digest: digest})
+		a.count++
 	}
-	a.current[t.Name] = currentTool{t, digest}
+	a.learnt(t, digest)
 	return ""
+}
+
+func (a *admission) learnt(t contract.Tool, digest PinDigest) {
+	a.report.Learnt = append(a.report.Learnt, ListedTool{Tool: t, Digest: digest})
+	a.current[t.Name] = currentTool{t, digest}
 }
 
 func (a *admission) refuse(t contract.Tool, digest PinDigest, was Pinned, why string) string {

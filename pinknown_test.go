@@ -187,6 +187,26 @@ func TestPinKnown(t *testing.T) {
 		r.list(known(r, a), a)
 		r.runs("a")
 	})
+	t.Run("accepted under another set since", func(t *testing.T) {
+		r := newPinRig(t)
+		k := known(r, a, a2)
+		k.Accepted = map[string][]sallyport.PinDigest{"a": {r.pin(a2).Digest}}
+		if got := r.list(k, a2); got != "+a" {
+			t.Error(got)
+		}
+		r.runs("a")
+		if got := r.list(k, `{"name":"a","title":"3"}`); got != `-a(was {"name":"a","title":"1"})` || !r.s.Refuses("u", "a") || r.s.Refuses("u", "b") || r.s.Refuses("v", "a") {
+			t.Error(got)
+		}
+	})
+	t.Run("nothing listed is not a first list", func(t *testing.T) {
+		r := newPinRig(t)
+		r.list(sallyport.KnownPins{Set: "s"})
+		r.now = r.now.Add(time.Hour)
+		if got := r.list(sallyport.KnownPins{Set: "s"}, a); got != "first +a" {
+			t.Error(got)
+		}
+	})
 	t.Run("accepted while it runs", func(t *testing.T) {
 		r := newPinRig(t)
 		r.list(known(r, a), a2)

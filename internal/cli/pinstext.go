@@ -76,14 +76,14 @@ func (q question) show(out io.Writer) {
 		if c.Widens != "" {
 			mark = "!"
 		}
-		fmt.Fprintf(out, "%s %s%s\n", mark, quote.Text(c.Place, 0), why(c.Widens))
+		folded(out, mark+" ", quote.Text(c.Place, 0)+why(c.Widens))
 		showValues(out, c.Old, c.New)
 	}
 	for _, s := range d.Sinks {
-		fmt.Fprintf(out, "! looks like a destination now: %s\n", sinkText(s))
+		folded(out, "! ", "looks like a destination now: "+sinkText(s))
 	}
 	for _, s := range d.Lost {
-		fmt.Fprintf(out, "! does not look like a destination any more, so it would not be checked: %s\n", sinkText(s))
+		folded(out, "! ", "no longer looks like a destination, so it is not checked: "+sinkText(s))
 	}
 	marked := 0
 	for _, c := range d.Changes {
@@ -134,9 +134,34 @@ func showValues(out io.Writer, old, now doc.Value) {
 			continue
 		}
 		for line := range strings.SplitSeq(side.text, "\n") {
-			fmt.Fprintf(out, "    %s %s\n", side.sign, quote.Text(line, 0))
+			folded(out, "    "+side.sign+" ", quote.Text(line, 0))
 		}
 	}
+}
+
+// columns is where a line ends, so that a terminal does not break it: what came to stand
+// at the left edge could pass for a line of this program.
+const columns = 78
+
+// folded writes text in lines that all begin with prefix. It counts every letter that may
+// be a wide one as two columns.
+func folded(out io.Writer, prefix, text string) {
+	var b strings.Builder
+	b.WriteString(prefix)
+	at := len(prefix)
+	for _, r := range text {
+		width := 1
+		if r >= 0x1100 {
+			width = 2
+		}
+		if at+width > columns {
+			b.WriteString("\n" + prefix)
+			at = len(prefix)
+		}
+		b.WriteRune(r)
+		at += width
+	}
+	fmt.Fprintln(out, b.String())
 }
 
 func valueText(v doc.Value) string {

@@ -285,7 +285,7 @@ func (r *Relay) decide(ctx context.Context, c *call) {
 	d := c.decision
 	switch {
 	case !d.Runs():
-		r.refusedByPin(d)
+		r.refusedByPin(c)
 		r.recordVerdict(c, refusalOutcome(d))
 		r.refuse(c)
 	case r.recordVerdict(c, verdictOutcome(d)) || r.opt.AuditContinue:

@@ -97,8 +97,8 @@ func (r *Relay) recordPins(events []pins.Event) {
 }
 
 // refusedByPin makes the next call look again: a person may have accepted the difference.
-func (r *Relay) refusedByPin(d sallyport.Decision) {
-	if r.opt.Pins != nil && d.Check == sallyport.CheckPin {
+func (r *Relay) refusedByPin(c *call) {
+	if r.opt.Pins != nil && c.decision.Check == sallyport.CheckPin && r.opt.Session.Refuses(r.opt.Upstream, c.target) {
 		r.catalogueStale()
 	}
 }

@@ -76,6 +76,9 @@ func (b *Book) named() string {
 // apply puts a report into the file.
 func (f *File) apply(c Capabilities, r sallyport.PinReport, now time.Time) ([]Event, error) {
 	set := f.set(c.id)
+	if set == nil && len(r.Learnt)+len(r.Refused) == 0 {
+		return nil, nil // a server that is not ready yet has not been seen
+	}
 	if set == nil {
 		if len(f.Sets) >= maxSets {
 			return nil, unusable(fmt.Errorf("this server was used by clients with %d sets of capabilities, and no more are kept", maxSets))
@@ -89,7 +92,7 @@ func (f *File) apply(c Capabilities, r sallyport.PinReport, now time.Time) ([]Ev
 		if f.pinnedElsewhere(set, t) {
 			how = Same
 		}
-		if len(set.Pins) >= maxPins {
+		if _, has := set.Pins[t.Name]; !has && len(set.Pins) >= maxPins {
 			return nil, unusable(fmt.Errorf("no more than %d tools of a server are pinned", maxPins))
 		}
 		set.Pins[t.Name] = Pin{sallyport.Pinned{Digest: t.Digest, Definition: t.Definition}, now.UTC().Truncate(time.Second), how}
@@ -168,10 +171,9 @@ func (e *events) all() []Event {
 // ErrChanged is returned by Accept when what was shown is not what waits any more.
 var ErrChanged = errors.New("the pins were changed in the meantime: look at the difference again")
 
-// Accept pins what a person has seen. Every w is of one tool, with one Was and Now. Under
-// the set that it waits in, Now becomes the pin; where Was is that set's own pin, it
-// becomes the pin of every other set that has Was. record is called before anything is
-// kept and can stop it.
+// Accept pins what a person has seen. Every w is of one tool, with one Was and Now. Sets
+// that it does not wait in get Now when they are shown it: see
+// [sallyport.KnownPins.Accepted]. record is called before anything is kept and can stop it.
 func (s *Store) Accept(ctx context.Context, id string, ws []Waits, now time.Time, record func() error) error {
 	return s.update(ctx, Upstream{id: id}, func(f *File, save func() error) error {
 		for _, w := range ws {
@@ -186,15 +188,9 @@ func (s *Store) Accept(ctx context.Context, id string, ws []Waits, now time.Time
 			}
 		}
 		for _, w := range ws {
-			for _, set := range f.Sets {
-				pinned, has := set.Pins[w.Tool]
-				if set.ID == w.Set.ID || w.Own && has && pinned.Digest == w.Was.Digest {
-					set.Pins[w.Tool] = Pin{w.Now.Pinned, now.UTC().Truncate(time.Second), Accepted}
-					if set.Waiting[w.Tool].Digest == w.Now.Digest {
-						delete(set.Waiting, w.Tool)
-					}
-				}
-			}
+			set := f.set(w.Set.ID)
+			set.Pins[w.Tool] = Pin{w.Now.Pinned, now.UTC().Truncate(time.Second), Accepted}
+			delete(set.Waiting, w.Tool)
 		}
 		if err := record(); err != nil {
 			return err

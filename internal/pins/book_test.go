@@ -109,7 +109,7 @@ func TestSetsOfCapabilities(t *testing.T) {
 }
 
 // An update of the server is accepted once, not once for every client.
-func TestAcceptMovesEverySetThatHadTheOldPin(t *testing.T) {
+func TestAnUpdateIsAcceptedOnce(t *testing.T) {
 	store := open(t, storeDir(t))
 	const a, a2 = `{"name":"a","title":"1"}`, `{"name":"a","title":"2"}`
 	run(t, store, `{}`, a)
@@ -252,5 +252,56 @@ func TestSetsAreBounded(t *testing.T) {
 	}
 	if s, _ = run(t, store, `{"experimental":{"n":0}}`, named("a")); refusal(t, s, "a") != "" {
 		t.Error("a known set is refused")
+	}
+}
+
+// What was accepted for one client counts for another whose own pin is older. It takes
+// nothing from a client that is still shown the old definition, and it is no way back.
+func TestAcceptedElsewhere(t *testing.T) {
+	const one, two, three = `{"name":"a","title":"1"}`, `{"name":"a","title":"2"}`, `{"name":"a","title":"3"}`
+	store := open(t, storeDir(t))
+	at := time.Now()
+	accept := func(caps, def string) {
+		t.Helper()
+		run(t, store, caps, def)
+		at = at.Add(time.Minute)
+		if err := store.Accept(context.Background(), here.id, the(t, store).Waits(), at, func() error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(caps, def string, refused bool) {
+		t.Helper()
+		if s, _ := run(t, store, caps, def); (refusal(t, s, "a") != "") != refused {
+			t.Errorf("%s is shown %s: %q", caps, def, refusal(t, s, "a"))
+		}
+	}
+	const A, B = `{}`, `{"roots":{}}`
+	run(t, store, A, one)
+	run(t, store, B, one)
+	accept(A, two)
+	want(B, one, false)
+	want(A, two, false)
+	want(B, two, false)
+	want(B, one, true) // nobody accepted a way back
+	want(A, one, true)
+
+	want(A, two, false)
+	accept(B, three) // A still has two
+	want(B, two, true)
+	want(A, three, false)
+	want(A, two, true)
+}
+
+// A server that lists nothing yet has not been seen: its first list is the next one.
+func TestAnEmptyFirstListPinsNothing(t *testing.T) {
+	store := open(t, storeDir(t))
+	s, events := run(t, store, `{}`)
+	if len(events) != 0 {
+		t.Errorf("%v", events)
+	}
+	list(t, store, s, `{}`, named("a"))
+	other, _ := run(t, store, `{}`, named("a"))
+	if why := refusal(t, s, "a") + refusal(t, other, "a"); why != "" {
+		t.Error(why)
 	}
 }

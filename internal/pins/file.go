@@ -97,16 +97,26 @@ func (f *File) set(id string) *Set {
 
 // known is what the engine judges a list by.
 func (f *File) known(c Capabilities) sallyport.KnownPins {
-	k := sallyport.KnownPins{Set: c.id, Own: make(map[string]sallyport.Pinned), Other: make(map[string][]sallyport.Pinned)}
+	k := sallyport.KnownPins{
+		Set: c.id, Own: make(map[string]sallyport.Pinned), Other: make(map[string][]sallyport.Pinned),
+		Accepted: make(map[string][]sallyport.PinDigest),
+	}
+	own := f.set(c.id)
+	if own == nil {
+		own = &Set{}
+	}
+	k.First = own.First
+	for name, p := range own.Pins {
+		k.Own[name] = p.Pinned
+	}
 	for _, s := range f.Sets {
-		if s.ID == c.id {
-			k.First = s.First
+		if s == own {
+			continue
 		}
 		for name, p := range s.Pins {
-			if s.ID == c.id {
-				k.Own[name] = p.Pinned
-			} else {
-				k.Other[name] = append(k.Other[name], p.Pinned)
+			k.Other[name] = append(k.Other[name], p.Pinned)
+			if mine, has := own.Pins[name]; has && p.How == Accepted && !p.Since.Before(mine.Since) {
+				k.Accepted[name] = append(k.Accepted[name], p.Digest)
 			}
 		}
 	}
