@@ -31,11 +31,12 @@ func (e *evaluation) flow() bool {
 		return false
 	}
 	// A trusted value elsewhere says nothing of where the call goes.
-	if declared == 0 && !e.verdict(e.s.engine.opt.Flow.Unknown, Question{Check: CheckFlow, Text: fmt.Sprintf("call %s, which sends something out, though no destination was found in its arguments", quoted(e.p.call.Name))}) {
+	if declared == 0 && !c.DestinationOptional && !e.verdict(e.s.engine.opt.Flow.Unknown, Question{Check: CheckFlow, Text: fmt.Sprintf("call %s, which sends something out, though no destination was found in its arguments", quoted(e.p.call.Name))}) {
 		return false
 	}
+	joined := e.joined(c)
 	for _, d := range destinations {
-		if trusts(c, d) && d.Malformed == "" {
+		if joined[d.Place] || trusts(c, d) && d.Malformed == "" {
 			e.p.echo = append(e.p.echo, d)
 			continue
 		}
@@ -44,6 +45,34 @@ func (e *evaluation) flow() bool {
 		}
 	}
 	return e.typedParams() && e.content(sinks)
+}
+
+// joined returns the places of arguments that name a destination together for which
+// somebody answers.
+func (e *evaluation) joined(c *contract.Contract) map[string]bool {
+	var known map[string]bool
+	for _, j := range c.JoinedSinks {
+		text, places, ok := j.Join(e.p.call.Args)
+		if !ok {
+			continue
+		}
+		v, ok := doc.Text(text)
+		if !ok {
+			continue
+		}
+		ds := flow.Flatten(j.Text, v)
+		if len(ds) != 1 || ds[0].Malformed != "" || !trusts(c, ds[0]) && e.s.ledger.Lookup(ds[0]).Origin < flow.Vouched {
+			continue
+		}
+		if known == nil {
+			known = make(map[string]bool)
+		}
+		for _, p := range places {
+			known[p] = true
+		}
+		e.p.echo = append(e.p.echo, ds[0])
+	}
+	return known
 }
 
 func trusts(c *contract.Contract, d flow.Destination) bool {

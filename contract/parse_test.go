@@ -152,7 +152,7 @@ func TestParseProblems(t *testing.T) {
 		"t: {output: {a..b: id}}":                                  "expected a name",
 		"t: {output: {\"\": id}}":                                  "one label for all of it",
 		"t: {output: {a: id, [a]: vouched}}":                       "1:21",
-		"t: {output: {a: id, '[\"a\"]': vouched}}":                "already given a label",
+		"t: {output: {a: id, '[\"a\"]': vouched}}":                 "already given a label",
 		"t: {exfiltrate: true}":                                    `did you mean`,
 		"t: {}":                                                    "says nothing",
 		"t:":                                                       "mapping",

@@ -34,14 +34,12 @@ func (l *Ledger) Lookup(d Destination) Finding {
 	if f, ok := l.lookupTyped(d); ok {
 		return f
 	}
-	written := l.wrote(d)
-	if !written {
-		if id, ok := l.grantOf(factVouched, d); ok {
-			return Finding{Origin: Vouched, Evidence: []Evidence{l.evidence(id)}}
-		}
-		if id, ok := l.grantOf(factParty, d); ok {
-			return Finding{Origin: Party, Evidence: []Evidence{l.evidence(id)}}
-		}
+	since, written := l.wrote(d)
+	if id, ok := l.grantOf(factVouched, d); ok && (!written || id < since) {
+		return Finding{Origin: Vouched, Evidence: []Evidence{l.evidence(id)}}
+	}
+	if id, ok := l.grantOf(factParty, d); ok && (!written || id < since) {
+		return Finding{Origin: Party, Evidence: []Evidence{l.evidence(id)}}
 	}
 	taint, tainted := q.untrusted(l)
 	if !written {
@@ -112,7 +110,9 @@ func (l *Ledger) firstOutside(q *query, d Destination) (id uint32, ok bool) {
 }
 
 // Wrote records what the agent itself put somewhere, of which nobody vouched for the
-// origin: being read back gives it no label. It is safe for concurrent use.
+// origin: being read back gives it no label. A label that it had before stays, so that a
+// second answer to the same sender is asked about like the first. It is safe for
+// concurrent use.
 func (l *Ledger) Wrote(ds []Destination) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,7 +122,7 @@ func (l *Ledger) Wrote(ds []Destination) {
 		}
 		id, found := l.facts.slot(l.writtenKey(d))
 		if !found {
-			*id = 0
+			*id = uint32(len(l.seen))
 		}
 	}
 }
@@ -132,9 +132,10 @@ func (l *Ledger) writtenKey(d Destination) uint64 {
 	return l.exactKey(factWritten, d, 0)
 }
 
-func (l *Ledger) wrote(d Destination) bool {
-	_, ok := l.facts.get(l.writtenKey(d))
-	return ok
+// wrote reports that d was written by the agent. What was seen since then has an id of at
+// least since.
+func (l *Ledger) wrote(d Destination) (since uint32, ok bool) {
+	return l.facts.get(l.writtenKey(d))
 }
 
 // echoes are the facts that name what a call named.

@@ -67,6 +67,9 @@ func typedToken(t string, note func(Destination)) {
 	}
 	for _, d := range parseList(t) {
 		note(d)
+		if name, ok := d.repository(); ok {
+			note(textOf(name))
+		}
 		if d.Kind != Host || d.Malformed != "" {
 			continue
 		}
@@ -74,6 +77,20 @@ func typedToken(t string, note func(Destination)) {
 			note(readURL(t, scheme, scheme+"://"+withPort(bracketed(d.parts.host), d.parts.port)+"/"))
 		}
 	}
+}
+
+// repositoryHosts are the forges whose pages stand below owner/name.
+var repositoryHosts = set("github.com", "www.github.com", "gitlab.com", "bitbucket.org", "codeberg.org")
+
+// repository returns the owner/name that a page of a forge belongs to.
+func (d Destination) repository() (string, bool) {
+	if d.Malformed != "" || d.Kind != URL || !repositoryHosts[d.parts.host] {
+		return "", false
+	}
+	owner, rest, _ := strings.Cut(strings.TrimPrefix(d.parts.path, "/"), "/")
+	name, _, _ := strings.Cut(rest, "/")
+	name = strings.TrimSuffix(name, ".git")
+	return owner + "/" + name, owner != "" && name != ""
 }
 
 // typedTokens returns the readings of one word of a prompt: as it stands, without the

@@ -25,6 +25,7 @@ var commands = []func() *cobra.Command{
 	newAudit,
 	newDecide,
 	newExplain,
+	newPacks,
 	newPins,
 	newSchema,
 	newTest,
