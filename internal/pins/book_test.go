@@ -305,3 +305,41 @@ func TestAnEmptyFirstListPinsNothing(t *testing.T) {
 		t.Error(why)
 	}
 }
+
+// What a session does with a list after it was kept keeps no other process waiting.
+func TestTheLockIsFreeOnceAListIsKept(t *testing.T) {
+	store := open(t, storeDir(t))
+	err := store.update(context.Background(), here, func(_ *File, save func() error) error {
+		if err := save(); err != nil {
+			return err
+		}
+		release, err := store.lock(context.Background())
+		if err == nil {
+			release()
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func BenchmarkLaterSession(b *testing.B) {
+	store := open(b, storeDir(b))
+	var defs []string
+	for i := range 17 {
+		defs = append(defs, fmt.Sprintf(`{"name":"t%d","description":"%s","inputSchema":{"type":"object","properties":{"to":{"type":"string"}},"required":["to"]}}`, i, strings.Repeat("x", 500)))
+	}
+	run(b, store, `{}`, defs...)
+	tools := toolsOf(b, defs...)
+	c := CapabilitiesOf(value(b, `{}`))
+	for b.Loop() {
+		book, err := store.Book(here, "u")
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, _, err := book.List(context.Background(), newSession(b), c, tools); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

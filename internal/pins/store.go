@@ -126,7 +126,8 @@ func (s *Store) All() ([]*File, error) {
 }
 
 // update changes the file of an upstream under the lock. What change leaves in the file
-// is kept by save, which change has to call: whatever it does after that rests on it.
+// is kept by save, which change has to call, once: whatever it does after that rests on it,
+// and no longer keeps others waiting.
 func (s *Store) update(ctx context.Context, u Upstream, change func(f *File, save func() error) error) error {
 	release, err := s.lock(ctx)
 	if err != nil {
@@ -144,6 +145,7 @@ func (s *Store) update(ctx context.Context, u Upstream, change func(f *File, sav
 		return unusable(fmt.Errorf("%s: it is the file of another upstream", s.path(u.id)))
 	}
 	return change(f, func() error {
+		defer release()
 		if u.shown != "" {
 			f.Shown = u.shown
 		}
@@ -175,7 +177,7 @@ func (s *Store) lock(ctx context.Context) (release func(), err error) {
 			f.Close()
 			return nil, unusable(err)
 		case ok:
-			return func() { f.Close() }, nil
+			return func() { f.Close() }, nil // again is harmless
 		}
 		select {
 		case <-ctx.Done():
