@@ -19,10 +19,16 @@ func (e *evaluation) content(sinks map[string]bool) bool {
 	rest, ok := maxContent, true
 	walk := func(v doc.Value) {
 		doc.Walk(v, func(scalar Value, isName bool, place func() string) bool {
-			if scalar.Kind() != doc.String || scalar.String() == "" {
+			var text string
+			switch scalar.Kind() {
+			case doc.String:
+				text = scalar.String()
+			case doc.Number:
+				text = scalar.Number()
+			}
+			if text == "" {
 				return true
 			}
-			text := scalar.String()
 			if rest -= len(text); rest < 0 {
 				at := place()
 				ok = e.verdict(e.s.engine.opt.Flow.Copies, Question{Check: CheckFlow, Argument: at, origin: "copied", Text: fmt.Sprintf("the call carries more than %d MB of text, which is not searched for what it carries", maxContent>>20)})
@@ -39,32 +45,25 @@ func (e *evaluation) content(sinks map[string]bool) bool {
 // carries checks one text of a call.
 func (e *evaluation) carries(text string, isName bool, place func() string, sinks map[string]bool) bool {
 	set, l := e.s.engine.opt.Flow, e.s.ledger
-	if ev, found := l.Secret(text); found {
-		at := place()
-		e.carriedEvidence(at, "", "secret", ev)
-		if !e.verdict(set.Secret, Question{
-			Check: CheckFlow, Argument: at, origin: "secret",
-			Text: fmt.Sprintf("argument %s holds a value that must not leave; it was read in %s", shown(at), where(ev)),
-		}) {
-			return false
-		}
+	if !e.holdsSecret(text, place) {
+		return false
 	}
 	if isName || inSink(sinks, place) {
 		return true
 	}
 	if set.Carried != Allow {
-		for _, c := range l.Carried(text) {
-			if e.trustsReference(c.Text) {
-				continue
-			}
+		for _, c := range l.Carried(text, e.trusted) {
 			at, named := place(), "a link, address or account"
-			if c.Text != "" {
+			switch {
+			case c.More:
+				named = "more links, addresses or accounts than are listed"
+			case c.Text != "":
 				named = quoted(c.Text)
 			}
 			e.carriedEvidence(at, c.Text, "carried", c.Evidence)
 			if !e.verdict(set.Carried, Question{
 				Check: CheckFlow, Argument: at, Destination: c.Text, origin: "carried",
-				Text: fmt.Sprintf("argument %s passes on %s, first seen in %s", shown(at), named, where(c.Evidence)),
+				Text: fmt.Sprintf("argument %s passes on %s%s", shown(at), named, carriedFrom(c)),
 			}) {
 				return false
 			}
@@ -84,29 +83,35 @@ func (e *evaluation) carries(text string, isName bool, place func() string, sink
 	return true
 }
 
-// trustsReference reports a reference that the contract trusts as a destination.
-func (e *evaluation) trustsReference(text string) bool {
-	if text == "" || e.p.contract == nil {
-		return false
+func (e *evaluation) holdsSecret(text string, place func() string) bool {
+	ev, found := e.s.ledger.Secret(text)
+	if !found {
+		return true
 	}
-	ds := flow.ScanText("", text)
-	for _, d := range ds {
-		if d.Malformed != "" || !trusts(e.p.contract, d) {
-			return false
-		}
-	}
-	return len(ds) > 0
+	at := place()
+	e.carriedEvidence(at, "", "secret", ev)
+	return e.verdict(e.s.engine.opt.Flow.Secret, Question{
+		Check: CheckFlow, Argument: at, origin: "secret",
+		Text: fmt.Sprintf("argument %s holds a value that must not leave; it was read in %s", shown(at), where(ev)),
+	})
+}
+
+// trusted reports what the contract trusts as a destination: it may stand in content too.
+func (e *evaluation) trusted(d flow.Destination) bool {
+	return e.p.contract != nil && trusts(e.p.contract, d)
 }
 
 // carriedFrom says where a reference in content comes from.
 func carriedFrom(c flow.Carried) string {
 	switch {
+	case c.More:
+		return ""
 	case c.Evidence.Tool == "" && c.Evidence.Call == 0, c.Evidence.Partial:
-		return "a link that was never seen before: nobody vouched for it"
+		return ", a link that was never seen before: nobody vouched for it"
 	case c.Origin == flow.Inside:
-		return "from the page or file that was fetched in " + where(c.Evidence)
+		return ", from the page or file that was fetched in " + where(c.Evidence)
 	}
-	return "first seen in " + where(c.Evidence)
+	return ", first seen in " + where(c.Evidence)
 }
 
 func from(ev flow.Evidence) string {

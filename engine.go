@@ -154,7 +154,7 @@ type Output struct {
 func (s *Session) Observe(out Output) {
 	o := flow.Output{Upstream: out.Upstream, Tool: out.Tool, Call: out.Call, Time: s.engine.opt.Now(), Value: out.Value}
 	s.mu.Lock()
-	if p := s.running[out.Call]; p != nil && p.call.Subject == policy.Tool && p.call.Upstream == out.Upstream && p.call.Name == out.Tool {
+	if p := s.running[out.Call]; p != nil && p.contract != nil && p.call.Subject == policy.Tool && p.call.Upstream == out.Upstream && p.call.Name == out.Tool {
 		o.Labels, o.Endorsed, o.Echo = p.contract.Output, p.endorsed, p.echo
 	}
 	s.mu.Unlock()

@@ -20,7 +20,7 @@ func (e *evaluation) flow() bool {
 	c := e.p.contract
 	switch {
 	case e.p.call.Subject == policy.Resource:
-		return e.resourceFlow() && e.content(nil)
+		return e.resourceFlow() && e.holdsSecret(e.p.call.Name, func() string { return "uri" }) && e.content(nil)
 	case c == nil:
 		return e.content(nil) // a prompt's arguments
 	case !c.Exfiltrating:
@@ -121,7 +121,7 @@ func (e *evaluation) destinations(c *contract.Contract) (all []flow.Destination,
 		switch {
 		case read[m.Place]:
 		case len(c.SinkParams) == 0:
-			all = append(all, flow.Flatten(m.Place, m.Value)...)
+			all = append(all, flow.FlattenAny(m.Place, m.Value)...)
 		default:
 			scanned = append(scanned, flow.Scan(m.Place, m.Value)...)
 		}

@@ -130,3 +130,20 @@ func BenchmarkFlatten(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkUnfolded is the search for other readings alone.
+func BenchmarkUnfolded(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	words := vocabulary(r)
+	for name, text := range map[string]string{"ascii": prose(r, words, 256<<10, false), "mixed": prose(r, words, 256<<10, true)} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			read := 0
+			for b.Loop() {
+				unfolded(text, func(s string) { read += len(s) })
+			}
+			b.ReportMetric(float64(read)/float64(b.N)/float64(len(text)), "read/B")
+		})
+	}
+}

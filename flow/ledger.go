@@ -34,7 +34,7 @@ type Output struct {
 	Call     uint64
 	Time     time.Time
 	Value    doc.Value     // the whole result, params or error object
-	Labels   []FieldLabel  // of the tool's contract; they hold unless Value says isError
+	Labels   []FieldLabel  // of the tool's contract; those that loosen do not hold if Value says isError
 	Endorsed bool          // a page or file that the user named: what is outside counts as [Inside]
 	Echo     []Destination // what the call itself named with somebody's consent: reading it back taints nothing
 }
@@ -55,6 +55,8 @@ type Ledger struct {
 	outputs []outputInfo
 	typed   map[uint64]uint32 // canonical forms, and the prompt they stood in, from 1
 	secrets map[int]struct{}  // lengths of what must not leave, in letters and digits
+	starts  secretStarts
+	lost    *Evidence // the first output with a secret for which there was no room
 	prompts uint32
 	full    bool
 }
@@ -127,13 +129,17 @@ func (l *Ledger) Observe(out Output) {
 func (l *Ledger) merge(o *observer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, n := range o.lengths {
-		l.secrets[n] = struct{}{}
+	for _, p := range o.pieces {
+		l.secrets[p.letters] = struct{}{}
+		l.starts.add(p.start)
 	}
 	from := 0
 	for _, sp := range o.spans {
 		l.mergeSpan(o, o.facts[from:sp.end], sp.place)
 		from = sp.end
+	}
+	if l.full && len(o.pieces) > 0 && l.lost == nil {
+		l.lost = &Evidence{Upstream: o.info.upstream, Tool: o.info.tool, Call: o.info.call, Time: o.info.time}
 	}
 }
 

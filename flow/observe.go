@@ -25,7 +25,9 @@ type observer struct {
 	fam      family
 	endorsed bool                // what is outside comes from a page or file that the user named
 	skip     map[uint64]struct{} // what the call itself named, and may be read back
-	lengths  []int               // of secrets since the last merge
+	cuts     []string            // the same for names that are words
+	pieces   []piece             // of secrets since the last merge
+	number   bool                // the scalar is a JSON number
 	info     outputInfo
 	recorded bool   // the ledger knows info
 	output   uint32 // as this
@@ -64,127 +66,23 @@ func newObserver(l *Ledger) *observer {
 func (o *observer) observe(out Output) {
 	o.info = outputInfo{out.Upstream, out.Tool, out.Call, out.Time}
 	o.recorded, o.path = false, o.path[:0]
-	o.endorsed, o.skip = out.Endorsed, o.ledger.echoes(out.Echo)
-	if at := cursors(out.Labels); len(at) > 0 && !out.Value.Get("isError").Bool() {
+	o.endorsed = out.Endorsed
+	o.skip, o.cuts = o.ledger.echoes(out.Echo)
+	if at := cursors(out.Labels, failed(out.Value)); len(at) > 0 {
 		o.labelled(out.Value, at)
 	} else {
 		o.value(out.Value, 0, field{}, nil)
 	}
 	o.flush()
-	o.info, o.skip = outputInfo{}, nil
+	for h := range o.skip { // not in the ledger, so the next output must not pass them over
+		if slot := &o.recent[h%recentFacts]; *slot == h {
+			*slot = 0
+		}
+	}
+	o.info, o.skip, o.cuts = outputInfo{}, nil, nil
 	if cap(o.buf) > 4*window {
 		o.buf = nil
 	}
-}
-
-func cursors(labels []FieldLabel) []cursor {
-	var at []cursor
-	for _, l := range labels {
-		at = append(at, cursor{l.Path.Steps(), l.Label})
-	}
-	return at
-}
-
-// labelled walks a result whose documents have labels: the structured content and the
-// text of each block. Everything else in it is outside.
-func (o *observer) labelled(v doc.Value, at []cursor) {
-	o.each(v, field{}, nil, 0, func(name string, e doc.Value) bool {
-		switch {
-		case name == "structuredContent":
-			o.document(e, at)
-		case name == "content" && e.Kind() == doc.List:
-			o.each(e, field{}, nil, 0, func(_ string, block doc.Value) bool {
-				o.block(block, at)
-				return true
-			})
-		default:
-			return false
-		}
-		return true
-	})
-}
-
-// block walks one block of content: its text, or that of the resource in it, is a
-// document. Other blocks are outside.
-func (o *observer) block(v doc.Value, at []cursor) {
-	if v.Kind() != doc.Object {
-		o.value(v, 0, field{}, nil)
-		return
-	}
-	o.each(v, field{}, nil, 0, func(name string, e doc.Value) bool {
-		switch {
-		case name == "text" && e.Kind() == doc.String:
-			o.textDocument(e.String(), at)
-		case name == "resource" && e.Kind() == doc.Object:
-			o.each(e, field{}, nil, 0, func(name string, e doc.Value) bool {
-				if name != "text" || e.Kind() != doc.String {
-					return false
-				}
-				o.textDocument(e.String(), at)
-				return true
-			})
-		default:
-			return false
-		}
-		return true
-	})
-}
-
-func (o *observer) document(v doc.Value, at []cursor) {
-	f, on := field{}.enter(at)
-	o.value(v, 0, f, on)
-}
-
-// textDocument walks text as what it is: JSON, a header block with what follows it, or
-// text.
-func (o *observer) textDocument(s string, at []cursor) {
-	if v, ok := jsonDocument(s); ok {
-		o.push(hop{kind: hopJSON})
-		o.document(v, at)
-		o.pop()
-		return
-	}
-	f, on := field{}.enter(at)
-	if len(on) > 0 {
-		s = o.headerBlock(s, f, on)
-	}
-	o.str(s, 0, f)
-}
-
-// headerBlock records the lines of a header block that have labels. It returns the text
-// without their values.
-func (o *observer) headerBlock(s string, f field, at []cursor) string {
-	fields := headers(s)
-	if len(fields) == 0 {
-		return s
-	}
-	var rest strings.Builder
-	from := 0
-	for i, h := range fields {
-		var here []cursor
-		for _, c := range at {
-			if c.steps[0].Kind == doc.StepAll || c.steps[0].Kind == doc.StepName && strings.EqualFold(c.steps[0].Name, h.name) {
-				here = append(here, cursor{c.steps[1:], c.label})
-			}
-		}
-		if len(here) == 0 {
-			continue
-		}
-		g, _ := f.enter(here)
-		if !h.only && g.whole != LabelOutside || !h.only && g.base == LabelInside {
-			g.whole, g.base = LabelOutside, LabelOutside
-		}
-		o.push(hop{kind: hopHeader, pos: i})
-		o.str(h.value, jsonDepth, g)
-		o.pop()
-		rest.WriteString(s[from:h.from])
-		from = h.to
-	}
-	if from == 0 {
-		return s
-	}
-	rest.WriteString(s[from:])
-	return rest.String()
 }
 
 // mark ends the facts of one scalar.
@@ -200,10 +98,10 @@ func (o *observer) mark() {
 
 func (o *observer) flush() {
 	o.mark()
-	if len(o.facts)+len(o.lengths) > 0 {
+	if len(o.facts)+len(o.pieces) > 0 {
 		o.ledger.merge(o)
 	}
-	o.facts, o.lengths = o.facts[:0], o.lengths[:0]
+	o.facts, o.pieces = o.facts[:0], o.pieces[:0]
 	clear(o.spans)
 	o.spans = o.spans[:0]
 }
@@ -215,7 +113,9 @@ func (o *observer) value(v doc.Value, depth int, f field, at []cursor) {
 	case doc.String:
 		o.str(v.String(), depth, f)
 	case doc.Number:
+		o.number = true
 		o.str(v.Number(), jsonDepth, f)
+		o.number = false
 	case doc.List, doc.Object:
 		o.each(v, f, at, depth, nil)
 	}
@@ -242,6 +142,7 @@ func (o *observer) each(v doc.Value, f field, at []cursor, depth int, own func(n
 	for m := range v.Members() {
 		o.path[len(o.path)-1] = hop{hopMember, i, m.Name}
 		o.push(hop{kind: hopName})
+		names.secret = f.secret && strings.ContainsAny(m.Name, "0123456789") // others say what a field is
 		o.str(m.Name, jsonDepth, names)
 		o.pop()
 		if own == nil || !own(m.Name, m.Value) {
@@ -265,21 +166,27 @@ func (o *observer) pop()       { o.path = o.path[:len(o.path)-1] }
 // str records one string; text that is a JSON list or object is walked like one, and no
 // label holds for a field in it but those of the text around it.
 func (o *observer) str(s string, depth int, f field) {
-	if f.secret {
-		o.secret(s)
-	}
 	if f.whole != LabelOutside && o.grant(s, f.whole) {
+		if f.secret {
+			o.secret(s)
+		}
 		o.mark()
 		return
 	}
 	if depth < jsonDepth {
 		if v, ok := jsonText(s); ok {
-			f.whole, f.secret = LabelOutside, false
+			f.whole = LabelOutside
 			o.push(hop{kind: hopJSON})
 			o.value(v, depth+1, f, nil)
 			o.pop()
 			return
 		}
+	}
+	if f.secret {
+		o.secret(s)
+	}
+	for _, name := range o.cuts {
+		s = without(s, name)
 	}
 	o.within(o.family(f))
 	o.text(s)
@@ -305,50 +212,6 @@ func (o *observer) within(f family) {
 	o.fam, o.keys = f, &o.ledger.keys[f]
 }
 
-// grant records that s is, as a whole, a field with a label that says what it is. done is
-// false if s must be read as text too.
-func (o *observer) grant(s string, l Label) (done bool) {
-	o.within(outside)
-	if l == LabelID {
-		if !idText(s) {
-			return false
-		}
-		d := parseText(trimSpace(s))
-		if d.Malformed != "" {
-			return false
-		}
-		o.fact(factID, o.ledger.exactKey(factID, d, d.parts.sigil))
-		return true
-	}
-	d, named, ok := granted(s)
-	if !ok {
-		return false
-	}
-	if l == LabelParty {
-		o.fact(factParty, o.ledger.exactKey(factParty, d, d.parts.sigil))
-		return false // who is a party may have written it all the same
-	}
-	o.fact(factVouched, o.ledger.exactKey(factVouched, d, d.parts.sigil))
-	return !named
-}
-
-// exact records the destinations that stand in text whose people are known, as they stand.
-func (o *observer) exact(s string) {
-	keys := o.keys
-	for f := range strings.FieldsSeq(s) {
-		if !strings.ContainsAny(f, "@.:/") {
-			continue
-		}
-		for _, t := range typedTokens(f) {
-			typedToken(t, func(d Destination) {
-				if d.Malformed == "" {
-					o.fact(factExact, keyOf(keys[factExact], d, d.parts.sigil))
-				}
-			})
-		}
-	}
-}
-
 // jsonText parses text that is, as a whole, a JSON list or object.
 func jsonText(s string) (doc.Value, bool) {
 	t := strings.TrimSpace(s)
@@ -357,16 +220,6 @@ func jsonText(s string) (doc.Value, bool) {
 	}
 	v, err := doc.Parse([]byte(t), doc.Limits{})
 	return v, err == nil
-}
-
-// jsonDocument is jsonText that takes a string too.
-func jsonDocument(s string) (doc.Value, bool) {
-	t := strings.TrimSpace(s)
-	if len(t) >= 2 && len(t) <= maxJSON && t[0] == '"' && t[len(t)-1] == '"' {
-		v, err := doc.Parse([]byte(t), doc.Limits{})
-		return v, err == nil
-	}
-	return jsonText(s)
 }
 
 // place writes the path. Only names that MCP itself defines are spelled out.

@@ -275,6 +275,9 @@ func (s *scanner) host(h string, rest []byte) {
 		return
 	}
 	s.names(h, rest)
+	if v4 := inner4(h); v4 != "" {
+		s.emit(factHost, v4)
+	}
 	if top := strings.LastIndexByte(h, '.'); top > 0 && strings.IndexByte(h[:top], '.') > 0 && !knownTop(h) {
 		s.names(h[:top], nil) // glued to the next sentence: x.example.They
 	}
@@ -352,7 +355,7 @@ func (s *scanner) colon(b []byte, i int) {
 		return
 	}
 	if a, err := netip.ParseAddr(tok); err == nil {
-		s.emit(factHost, a.Unmap().String())
+		s.ip(a.Unmap().String())
 	}
 }
 
@@ -394,7 +397,7 @@ func (s *scanner) authority(b []byte, i int) {
 	switch {
 	case why != "":
 	case isIP(h):
-		s.emit(factHost, h)
+		s.ip(h)
 	default:
 		s.host(h, b[end:])
 	}
