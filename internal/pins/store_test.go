@@ -205,3 +205,13 @@ func TestNamesOfAnUpstream(t *testing.T) {
 		t.Errorf("%q", f.Names)
 	}
 }
+
+// The command in a refusal is one that a person can paste.
+func TestAnUpstreamIsNamedPlainly(t *testing.T) {
+	for name, want := range map[string]string{"mail": "mail", "@x/mail": here.Short(), "a b": here.Short(), "--tool": here.Short(), "x;rm": here.Short(), "": here.Short()} {
+		b := Book{upstream: here, name: name}
+		if got := b.named(); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
