@@ -199,6 +199,15 @@ func TestPinKnown(t *testing.T) {
 			t.Error(got)
 		}
 	})
+	t.Run("pins that were taken away teach nothing", func(t *testing.T) {
+		r := newPinRig(t)
+		r.list(sallyport.KnownPins{Set: "s"}, a)
+		r.now = r.now.Add(time.Minute)
+		if got := r.list(sallyport.KnownPins{Set: "s"}, a, b); got != "first +a -b" {
+			t.Error(got)
+		}
+		r.refused("b", "it is new")
+	})
 	t.Run("nothing listed is not a first list", func(t *testing.T) {
 		r := newPinRig(t)
 		r.list(sallyport.KnownPins{Set: "s"})

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sallyport-dev/sallyport"
+	"github.com/sallyport-dev/sallyport/doc"
 )
 
 func TestSessionsFollowEachOther(t *testing.T) {
@@ -290,6 +293,26 @@ func TestAcceptedElsewhere(t *testing.T) {
 	want(B, two, true)
 	want(A, three, false)
 	want(A, two, true)
+}
+
+// Only what a person accepted counts for others, not what followed from that.
+func TestWhatFollowedFromAYesIsNoYes(t *testing.T) {
+	one, two := value(t, `{"name":"a","title":"1"}`), value(t, `{"name":"a","title":"2"}`)
+	at := time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
+	pin := func(v doc.Value, how How, days int) map[string]Pin {
+		return map[string]Pin{"a": {sallyport.Pinned{Digest: sallyport.DigestDefinition(v), Definition: v}, at.AddDate(0, 0, days), how}}
+	}
+	mine := CapabilitiesOf(value(t, `{}`))
+	for _, tt := range []struct {
+		how  How
+		days int
+		want int
+	}{{Accepted, 2, 1}, {Accepted, 1, 1}, {Accepted, 0, 0}, {Same, 2, 0}, {First, 2, 0}} {
+		f := &File{Sets: []*Set{{ID: mine.id, First: at, Pins: pin(one, First, 1)}, {ID: "other", Pins: pin(two, tt.how, tt.days)}}}
+		if got := len(f.known(mine).Accepted["a"]); got != tt.want {
+			t.Errorf("%s after %d days: %d accepted, want %d", tt.how, tt.days, got, tt.want)
+		}
+	}
 }
 
 // A server that lists nothing yet has not been seen: its first list is the next one.
