@@ -226,6 +226,9 @@ func partly(f flow.Finding) string {
 }
 
 func where(ev flow.Evidence) string {
+	if ev.Forgotten {
+		return "an earlier output of this session; which one is no longer known"
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "the output of %s", quoted(ev.Tool))
 	if ev.Call != 0 {

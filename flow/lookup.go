@@ -142,11 +142,13 @@ type query struct {
 	whole []byte // account: letters and digits without what separates them
 	part  []uint64
 	short bool // too short for text: words do not count
+
+	pairFacts bool // in text of this family, pairs have sightings of their own
 }
 
 func newQuery(*Ledger) *query {
 	q := &query{}
-	q.scan.query = q
+	q.scan.take = q.fact
 	return q
 }
 
@@ -157,7 +159,7 @@ func (q *query) reset(l *Ledger, f family, d Destination) {
 }
 
 func (q *query) clear(l *Ledger, f family) {
-	q.scan.keys = &l.keys[f]
+	q.scan.keys, q.pairFacts = &l.keys[f], pairFacts(f)
 	q.any, q.words, q.pairs, q.part = q.any[:0], q.words[:0], q.pairs[:0], q.part[:0]
 	q.whole, q.short = q.whole[:0], true
 }
@@ -257,20 +259,31 @@ func (q *query) untrusted(l *Ledger) (id uint32, ok bool) {
 }
 
 // sequence reports that all words were seen, each next to the next. The evidence is
-// that of the pair seen last: before it the text cannot have stood anywhere.
+// that of the word seen last: before it the text cannot have stood anywhere.
 func (q *query) sequence(l *Ledger) (id uint32, ok bool) {
-	need := q.pairs
-	if len(need) == 0 {
-		need = q.words
+	for _, h := range q.pairs {
+		e, found := q.pair(l, h)
+		if !found {
+			return 0, false
+		}
+		id = max(id, e)
 	}
-	for _, h := range need {
+	for _, h := range q.words {
 		e, found := l.facts.get(h)
 		if !found {
 			return 0, false
 		}
 		id = max(id, e)
 	}
-	return id, len(need) > 0
+	return id, len(q.words) > 0
+}
+
+// pair reports that a pair of words was seen; the sighting is known in some families.
+func (q *query) pair(l *Ledger, h uint64) (id uint32, ok bool) {
+	if q.pairFacts {
+		return l.facts.get(h)
+	}
+	return 0, l.facts.pair(h)
 }
 
 // partial reports that a part of the destination was seen.

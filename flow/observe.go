@@ -8,7 +8,6 @@ import (
 )
 
 const (
-	mergeAt   = 8 << 10  // facts collected before they are merged: bounds how long the lock is held
 	maxJSON   = 32 << 20 // bytes of text that is tried as JSON
 	jsonDepth = 3        // JSON in text in JSON in text
 	maxPlace  = 160      // bytes
@@ -19,24 +18,12 @@ const (
 type observer struct {
 	scanner
 	ledger *Ledger
-	spans  []span
 
 	path     []hop
 	fam      family
-	endorsed bool                // what is outside comes from a page or file that the user named
-	skip     map[uint64]struct{} // what the call itself named, and may be read back
-	cuts     []string            // the same for names that are words
-	pieces   []piece             // of secrets since the last merge
-	number   bool                // the scalar is a JSON number
-	info     outputInfo
-	recorded bool   // the ledger knows info
-	output   uint32 // as this
-}
-
-// span says where the facts up to end stood.
-type span struct {
-	end   int
-	place string
+	endorsed bool     // what is outside comes from a page or file that the user named
+	cuts     []string // what the call itself named, and may be read back: names that are words
+	number   bool     // the scalar is a JSON number
 }
 
 // hop is one step of a place.
@@ -58,8 +45,10 @@ const (
 
 func newObserver(l *Ledger) *observer {
 	o := &observer{ledger: l}
-	o.keys, o.filled = &l.keys[outside], o.flush
-	o.facts, o.recent = make([]uint64, 0, mergeAt), new([recentFacts]uint64)
+	o.filled = o.flush
+	o.remember()
+	o.batch.init()
+	o.within(outside)
 	return o
 }
 
@@ -74,10 +63,8 @@ func (o *observer) observe(out Output) {
 		o.value(out.Value, 0, field{}, nil)
 	}
 	o.flush()
-	for h := range o.skip { // not in the ledger, so the next output must not pass them over
-		if slot := &o.recent[h%recentFacts]; *slot == h {
-			*slot = 0
-		}
+	if o.skip != nil {
+		o.remember() // what was skipped is not in the ledger
 	}
 	o.info, o.skip, o.cuts = outputInfo{}, nil, nil
 	if cap(o.buf) > 4*window {
@@ -92,18 +79,17 @@ func (o *observer) mark() {
 		from = o.spans[n-1].end
 	}
 	if len(o.facts) > from {
-		o.spans = append(o.spans, span{len(o.facts), o.place()})
+		o.places = o.appendPlace(o.places)
+		o.spans = append(o.spans, span{len(o.facts), len(o.places)})
 	}
 }
 
 func (o *observer) flush() {
 	o.mark()
-	if len(o.facts)+len(o.pieces) > 0 {
-		o.ledger.merge(o)
+	if len(o.facts)+len(o.pairs)+len(o.runs)+len(o.pieces) > 0 {
+		o.ledger.merge(&o.batch)
 	}
-	o.facts, o.pieces = o.facts[:0], o.pieces[:0]
-	clear(o.spans)
-	o.spans = o.spans[:0]
+	o.batch.reset()
 }
 
 // value walks v. The document's own depth bounds the recursion. f is what labels say of
@@ -210,6 +196,7 @@ func (o *observer) family(f field) family {
 // within sets whose text the facts that follow come from.
 func (o *observer) within(f family) {
 	o.fam, o.keys = f, &o.ledger.keys[f]
+	o.copies, o.pairFacts = o.ledger.copies && f == outside, pairFacts(f)
 }
 
 // jsonText parses text that is, as a whole, a JSON list or object.
@@ -222,12 +209,12 @@ func jsonText(s string) (doc.Value, bool) {
 	return v, err == nil
 }
 
-// place writes the path. Only names that MCP itself defines are spelled out.
-func (o *observer) place() string {
-	b := make([]byte, 0, 40)
+// appendPlace writes the path. Only names that MCP itself defines are spelled out.
+func (o *observer) appendPlace(b []byte) []byte {
+	start := len(b)
 	for i, h := range o.path {
-		if len(b) > maxPlace {
-			return string(b[:maxPlace]) + "…"
+		if len(b)-start > maxPlace {
+			return append(b[:start+maxPlace], "…"...)
 		}
 		switch h.kind {
 		case hopElement:
@@ -249,7 +236,7 @@ func (o *observer) place() string {
 			b = append(b, h.name...)
 		}
 	}
-	return string(b)
+	return b
 }
 
 // protocolNames are the member names of MCP results, requests and definitions.

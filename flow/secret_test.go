@@ -95,10 +95,11 @@ func TestSecretFields(t *testing.T) {
 // A ledger that can hold no more does not forget that there are secrets, and does not let
 // what it cannot know pass.
 func TestFullLedgerKnowsNoContent(t *testing.T) {
-	l := NewLedger(LedgerOptions{MaxFacts: 50})
-	l.Observe(output(t, "read", 1, result(repeated(100, "word%d "))))
-	if !l.Full() {
-		t.Fatal("not full")
+	l := NewLedger(LedgerOptions{MaxBytes: 300 << 10})
+	for call := uint64(1); !l.Full(); call++ {
+		if l.Observe(listing(t, call, 100)); call > 1000 {
+			t.Fatal("never full")
+		}
 	}
 	for _, content := range []string{"write to ana@partner.example", "pay XX82 TEST 1234 5698 7654 32", "https://docs.partner.example/"} {
 		if len(l.Carried(content, nil)) == 0 {

@@ -24,16 +24,13 @@ func (l *Ledger) Wrote(ds []Destination) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, d := range ds {
-		if d.Malformed != "" || l.facts.count >= l.max {
+		if d.Malformed != "" {
 			continue
 		}
 		q.reset(l, outside, d)
 		_, had := l.shown(q, d)
 		for _, had := range []standing{had, asAnything} {
-			id, found := l.facts.slot(l.writtenKey(d, had))
-			if !found {
-				*id = 0
-			}
+			l.facts.note(l.writtenKey(d, had))
 		}
 	}
 }
