@@ -13,13 +13,15 @@ import (
 
 // catalogue is what is known of the server's tool list. Guarded by Relay.mu.
 type catalogue struct {
-	state   catalogueState
-	stale   bool    // it changed while it was being listed
-	held    []*call // wait for it, in order
-	meta    []byte  // what the newest of them says of its client, see requestMeta
-	like    mcp.ID  // an id of the client's, see ownID
-	eager   int     // runs so far that no call waited for
-	current *listing
+	state catalogueState
+	stale bool    // it changed while it was being listed
+	held  []*call // wait for it, in order
+	meta  []byte  // what the newest of them says of its client, see requestMeta
+	like  mcp.ID  // an id of the client's, see ownID
+	eager int     // runs so far that no call waited for
+
+	releasing bool // releaseHeld runs, or is about to: a call must not be taken up twice
+	current   *listing
 }
 
 type catalogueState int
@@ -47,7 +49,7 @@ const (
 	maxPages  = 200
 	maxListed = 10_000
 	maxAgain  = 3
-	maxEager  = 100 // runs of one session that no call waits for
+	maxEager  = 32 // runs of one session that no call waits for
 )
 
 // listed reports whether the tool list is known. If not, c is held and the list asked
@@ -215,9 +217,13 @@ func (r *Relay) listDone(ctx context.Context, l *listing) {
 		return
 	}
 	r.catalogue.state, r.catalogue.current = listedState, nil
+	releasing := r.catalogue.releasing
+	r.catalogue.releasing = true
 	r.mu.Unlock()
 	r.log.Debug("tools listed", "server", r.opt.Upstream, "tools", len(l.tools))
-	go r.releaseHeld(ctx)
+	if !releasing {
+		go r.releaseHeld(ctx)
+	}
 }
 
 // releaseHeld runs the calls that waited for the list, in order. Calls that arrive
@@ -228,6 +234,7 @@ func (r *Relay) releaseHeld(ctx context.Context) {
 		learning := r.opt.Session.Learning(r.opt.Upstream)
 		r.mu.Lock()
 		if len(r.catalogue.held) == 0 || r.catalogue.state != listedState {
+			r.catalogue.releasing = false
 			frame := r.listEagerly(learning) // it changed while they ran
 			r.mu.Unlock()
 			if frame != nil {
@@ -237,6 +244,7 @@ func (r *Relay) releaseHeld(ctx context.Context) {
 		}
 		c := r.catalogue.held[0]
 		if r.catalogue.stale && !first {
+			r.catalogue.releasing = false
 			r.catalogue.state = beingListed
 			frame := r.newListing(c.id, 0)
 			r.mu.Unlock()
@@ -308,5 +316,5 @@ func (r *Relay) listEagerly(learning bool) []byte {
 	}
 	c.eager++
 	c.state = beingListed
-	return r.newListing(c.like, 0)
+	return r.newListing(c.like, maxAgain) // a change meanwhile is the next one's affair
 }
