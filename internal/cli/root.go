@@ -26,6 +26,7 @@ var commands = []func() *cobra.Command{
 	newDecide,
 	newExplain,
 	newPacks,
+	newPins,
 	newSchema,
 	newTest,
 	newValidate,

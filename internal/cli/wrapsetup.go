@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/sallyport-dev/sallyport/internal/config"
 	"github.com/sallyport-dev/sallyport/internal/gateway"
 	"github.com/sallyport-dev/sallyport/internal/lint"
+	"github.com/sallyport-dev/sallyport/internal/pins"
 	"github.com/sallyport-dev/sallyport/policy"
 )
 
@@ -85,6 +87,9 @@ func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, e
 		Session: session, Policy: pol, DryRun: dryRun, Caller: localCaller, SessionID: id, Upstream: f.name,
 		AuditContinue: cfg.Audit.ContinueOnFailed,
 	}}
+	if s.relay.Pins, err = openPins(command, f.name, own); err != nil {
+		return nil, err
+	}
 	if auditPath != "" {
 		if s.log, err = openLog(auditPath, cfg.Audit); err != nil {
 			return nil, err
@@ -144,6 +149,24 @@ func auditPath(f wrapFlags, cfg *config.Config, o own) (string, error) {
 	default:
 		return o.stateLog, o.noState
 	}
+}
+
+// openPins opens the pins of the server that command starts. They are always kept: without
+// them a server could change what its tools mean between two sessions.
+func openPins(command []string, name string, o own) (*pins.Book, error) {
+	store, err := pinStore(o)
+	if err != nil {
+		return nil, err
+	}
+	return store.Book(pins.Command(command), name)
+}
+
+// pinStore is where pins are kept: beside the default log.
+func pinStore(o own) (*pins.Store, error) {
+	if o.noState != nil {
+		return nil, errors.New("there is no directory to keep pins in: set $XDG_STATE_HOME or $HOME to an absolute path (on Windows %LocalAppData%)")
+	}
+	return pins.Open(filepath.Join(filepath.Dir(o.stateLog), "pins"))
 }
 
 func openLog(path string, a config.Audit) (*audit.Log, error) {
