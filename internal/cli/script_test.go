@@ -14,6 +14,7 @@ func TestMain(m *testing.M) {
 		"sallyport":  func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 		"converse":   converse,
 		"listserver": listserver,
+		"twoservers": twoservers,
 	})
 }
 

@@ -52,17 +52,13 @@ func openShared(dir string, noState error, log *slog.Logger) (*sharedSession, er
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), sessionWait)
 	defer cancel()
+	if _, err := store.Sweep(ctx, dir, sessionEnded); err != nil {
+		log.Debug("sessions that are over could not be removed", "error", err)
+	}
 	s, err := store.Open(ctx, store.Options{Dir: dir, Session: name, Ended: sessionEnded})
 	if err != nil {
 		return nil, fmt.Errorf("what this client's servers have shown is kept in %s, and that cannot be opened: %w; %s=%s does without", filepath.Join(dir, "sessions"), err, sessionVariable, noSession)
 	}
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if _, err := store.Sweep(ctx, dir, sessionEnded); err != nil {
-			log.Debug("old sessions could not be removed", "error", err)
-		}
-	}()
 	return &sharedSession{s, name}, nil
 }
 
