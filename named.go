@@ -1,6 +1,8 @@
 package sallyport
 
 import (
+	"strings"
+
 	"github.com/sallyport-dev/sallyport/doc"
 	"github.com/sallyport-dev/sallyport/flow"
 )
@@ -9,6 +11,7 @@ import (
 const (
 	maxNamed      = 32
 	maxNamedBytes = 256
+	maxNamedWords = 8
 )
 
 // named are the values that a call gives in its arguments, as destinations.
@@ -19,8 +22,8 @@ func named(args Value) []flow.Destination {
 		if v.Kind() == doc.Number {
 			text = v.Number()
 		}
-		if isName || text == "" || len(text) > maxNamedBytes {
-			return true
+		if isName || text == "" || len(text) > maxNamedBytes || strings.Count(text, " ") >= maxNamedWords {
+			return true // a name of something has few words
 		}
 		if ds := flow.Flatten(place(), v); len(ds) == 1 {
 			all = append(all, ds[0])

@@ -64,8 +64,8 @@ func (o *observer) observe(out Output) {
 		o.value(out.Value, 0, field{}, nil)
 	}
 	o.flush()
-	if o.skip != nil {
-		o.remember() // what was skipped is not in the ledger
+	if len(o.skip) > 0 {
+		o.forget(o.skip) // what was skipped is not in the ledger
 	}
 	o.info, o.skip, o.cuts = outputInfo{}, nil, nil
 	clear(o.long)
