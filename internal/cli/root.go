@@ -16,6 +16,7 @@ import (
 
 	"github.com/sallyport-dev/sallyport/internal/quote"
 	"github.com/sallyport-dev/sallyport/internal/stdio"
+	"github.com/sallyport-dev/sallyport/internal/strictyaml"
 )
 
 // commands is every subcommand: one file each, one line here.
@@ -82,7 +83,33 @@ lists others.`,
 	for _, c := range commands {
 		root.AddCommand(c())
 	}
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.HasSubCommands() {
+			group(c)
+		}
+	}
 	return root
+}
+
+// group makes a command that only holds others refuse what is none of them. Left alone, the
+// parser explains the group and says that all went well, and a script goes on without the
+// check that it meant to run.
+func group(cmd *cobra.Command) {
+	cmd.DisableFlagsInUseLine = true // there are none but help
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		var names []string
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() {
+				names = append(names, c.Name())
+			}
+		}
+		return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), strictyaml.Hint(args[0], names))
+	}
 }
 
 // exitError ends the program with a code. A nil err prints nothing more.
