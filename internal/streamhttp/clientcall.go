@@ -218,6 +218,10 @@ func (k *call) take(data []byte) (answer mcp.Message, done bool, err error) {
 		return k.takeOne(data)
 	}
 	elements, err := splitBatch(bytes.TrimSpace(data))
+	if err != nil && k.message.Kind != mcp.Request {
+		k.c.refuse(&mcp.ParseError{Code: mcp.CodeInvalidRequest, Reason: err.Error()})
+		return mcp.Message{}, false, nil
+	}
 	if err != nil {
 		return mcp.Message{}, false, fmt.Errorf("%w: %w", ErrBadMessage, err)
 	}
@@ -235,8 +239,9 @@ func (k *call) take(data []byte) (answer mcp.Message, done bool, err error) {
 
 func (k *call) takeOne(data []byte) (answer mcp.Message, done bool, err error) {
 	m, bad := mcp.Parse(data)
+	waits := k.message.Kind == mcp.Request // nobody does on the stream of the server's own messages
 	if bad != nil {
-		if bad.Kind != mcp.Request && bad.Kind != mcp.Notification {
+		if waits && bad.Kind != mcp.Request && bad.Kind != mcp.Notification {
 			return mcp.Message{}, false, fmt.Errorf("%w: %w", ErrBadMessage, bad)
 		}
 		k.c.refuse(bad)
@@ -245,9 +250,9 @@ func (k *call) takeOne(data []byte) (answer mcp.Message, done bool, err error) {
 	switch {
 	case m.Kind != mcp.Response:
 		return mcp.Message{}, false, k.onMessage(m)
-	case m.ID.IsZero():
+	case waits && m.ID.IsZero():
 		return mcp.Message{}, false, fmt.Errorf("%w: an error without an id", ErrBadMessage)
-	case m.ID.Key() != k.message.ID.Key():
+	case !waits || m.ID.Key() != k.message.ID.Key():
 		k.c.log.Warn("dropped a response that answers nothing")
 		return mcp.Message{}, false, nil
 	}

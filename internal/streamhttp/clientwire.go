@@ -24,6 +24,9 @@ type span struct {
 func (c *Client) begin(ctx context.Context, limit time.Duration) *span {
 	s := &span{}
 	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	if ctx.Err() != nil { // at once: what follows runs beside
+		s.cancel(context.Cause(ctx))
+	}
 	s.stops[0] = context.AfterFunc(ctx, func() { s.cancel(context.Cause(ctx)) })
 	s.stops[1] = context.AfterFunc(c.base, func() { s.cancel(ErrClosed) })
 	s.timer = time.AfterFunc(limit, func() { s.cancel(ErrSilent) })

@@ -42,7 +42,7 @@ func (h *Handler) get(out *writer, r *http.Request, caller Caller) {
 		return
 	}
 	defer s.release()
-	st, from := s.own, s.own.unsent()
+	st, from := s.own, s.own.untaken()
 	if last := r.Header.Values(headerLastEvent); len(last) > 0 {
 		id, event, ok := readEventID(last[0])
 		if ok {
@@ -64,11 +64,12 @@ func (h *Handler) get(out *writer, r *http.Request, caller Caller) {
 	}
 }
 
-// unsent is the number of the first event that no connection was given.
-func (s *stream) unsent() uint64 {
+// untaken is the number of the first event that no connection was given: each message goes
+// to one of them (2025-11-25, "Multiple Connections").
+func (s *stream) untaken() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sent
+	return s.taken
 }
 
 // delete ends a session at its client's wish.

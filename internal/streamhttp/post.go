@@ -265,7 +265,7 @@ func (p *post) leave() {
 	if st != nil {
 		st.detach(p.conn)
 	}
-	p.lost = st == nil || p.session == nil || p.session.ctx.Err() != nil || st.unsent() == 0
+	p.lost = st == nil || p.session == nil || p.session.ctx.Err() != nil || !st.begun()
 	lost, never := p.lost, p.initialize && st == nil
 	p.mu.Unlock()
 	switch {

@@ -32,7 +32,8 @@ type stream struct {
 	mu      sync.Mutex
 	kept    [][]byte // events as they are written
 	first   uint64   // number of kept[0]
-	sent    uint64   // events below were written to a connection
+	taken   uint64   // events below were given to a connection
+	sent    uint64   // events below were written to one
 	size    int      // cost of kept
 	waiting int      // cost of those not sent
 	closed  bool     // the last event is there, or nobody wants them
@@ -124,7 +125,12 @@ func (s *stream) pump(ctx context.Context, conn *connection, out *writer, from u
 	tick := time.NewTicker(keepAlive)
 	defer tick.Stop()
 	for {
-		events, at, closed, change := s.take(from)
+		select {
+		case <-conn.replaced: // what is next is not for this connection
+			return false
+		default:
+		}
+		events, at, closed, change := s.take(conn, from)
 		from = at
 		for _, e := range events {
 			if out.write(e, false) != nil {
@@ -160,13 +166,18 @@ func (s *stream) pump(ctx context.Context, conn *connection, out *writer, from u
 // maxPump bounds how many events are written between two flushes.
 const maxPump = 16
 
-// take returns the events from number from on, or from the first that is still there.
-func (s *stream) take(from uint64) (events [][]byte, at uint64, closed bool, change chan struct{}) {
+// take gives a connection the events from number from on, or from the first that is still
+// there.
+func (s *stream) take(conn *connection, from uint64) (events [][]byte, at uint64, closed bool, change chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	from = max(from, s.first)
+	if s.conn != conn { // replaced just now
+		return nil, from, false, s.change
+	}
 	if from < s.next() {
 		events = append(events, s.kept[from-s.first:min(uint64(len(s.kept)), from-s.first+maxPump)]...)
+		s.taken = max(s.taken, from+uint64(len(events)))
 	}
 	return events, from, s.closed, s.change
 }
@@ -190,6 +201,13 @@ func (s *stream) detach(conn *connection) {
 		s.conn = nil
 		s.changed()
 	}
+}
+
+// begun reports whether a client got an event from which it could come back.
+func (s *stream) begun() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sent > 0
 }
 
 // read reports whether a connection reads the stream.
