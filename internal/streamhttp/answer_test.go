@@ -69,6 +69,28 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
+func TestPreferStream(t *testing.T) {
+	r := newRig(t, func(o *HandlerOptions) { o.PreferStream = true })
+	old := r.begin("2025-03-26")
+	for _, c := range []struct{ method, accept, want string }{
+		{"echo", acceptBoth, typeStream},
+		{"echo", "*/*", typeStream},
+		{"echo", typeJSON, typeJSON},
+		{"echo", typeJSON + ", " + typeStream + ";q=0", typeJSON},
+		{"test/unknown", acceptBoth, typeJSON},
+	} {
+		body, headers := modern(1, c.method, "")
+		resp := r.do(http.MethodPost, body, append(headers, "Accept", c.accept)...)
+		if got := text(t, resp); resp.Header.Get("Content-Type") != c.want || strings.Count(got, `"id":1`) != 1 {
+			t.Errorf("%s, %s: %s %s", c.method, c.accept, resp.Header.Get("Content-Type"), got)
+		}
+	}
+	resp := r.do(http.MethodPost, `[{"jsonrpc":"2.0","id":1,"method":"echo"}]`, "Mcp-Session-Id", old)
+	if got := text(t, resp); resp.Header.Get("Content-Type") != typeJSON || got[0] != '[' {
+		t.Error(got)
+	}
+}
+
 // Only a response with the request's own id is an answer, and nothing else is sent as one.
 func TestExchangeTakesOnlyWhatFits(t *testing.T) {
 	got := make(chan error, 16)
@@ -261,6 +283,38 @@ func TestSlowBodyIsGivenUp(t *testing.T) {
 	if status, resp := readHead(t, conn); status != http.StatusRequestTimeout || !resp.Close {
 		t.Error(status, resp.Header)
 	}
+}
+
+// A body that was refused unread, and does not arrive, does not hold the connection.
+func TestRefusedBodyIsNotWaitedFor(t *testing.T) {
+	r := newRig(t, func(o *HandlerOptions) { o.BodyTimeout = 50 * time.Millisecond })
+	conn := dial(t, r)
+	send(t, conn, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+	rest, err := io.ReadAll(conn) // to the end of the connection
+	if err != nil || !strings.HasPrefix(string(rest), "HTTP/1.1 401 ") {
+		t.Errorf("%q, %v", rest, err)
+	}
+}
+
+// All bodies together are bounded.
+func TestAllBodiesAreBounded(t *testing.T) {
+	r := newRig(t, func(o *HandlerOptions) { o.AllBodies = 4000 })
+	large, headers := modern(1, "test/hold", `"x":"`+strings.Repeat("y", 3000)+`"`)
+	held := make(chan string, 1)
+	go func() { held <- text(t, r.do(http.MethodPost, large, headers...)) }()
+	<-r.started
+	resp := r.do(http.MethodPost, large, headers...)
+	if text(t, resp); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
+		t.Error(resp.StatusCode)
+	}
+	small, headers := modern(1, "echo", "")
+	resp = r.do(http.MethodPost, small, headers...)
+	if text(t, resp); resp.StatusCode != 200 {
+		t.Error("a small one:", resp.StatusCode)
+	}
+	close(r.free)
+	<-held
+	waitFor(t, func() bool { return r.handler.bodies.Load() == 0 })
 }
 
 // A client that has closed its sending half is gone as far as HTTP/1.1 can tell: the

@@ -437,8 +437,7 @@ func TestRedirects(t *testing.T) {
 		{"nowhere", 307, "", ErrRedirect},
 		{"for ever", 307, "/", ErrRedirect},
 	} {
-		var u *upstream
-		u = newUpstream(t, func(w http.ResponseWriter, r *http.Request, body string) {
+		u := newUpstream(t, func(w http.ResponseWriter, r *http.Request, body string) {
 			if r.URL.Path == "/there" {
 				if r.Method != http.MethodPost || body != toolCall || r.Header.Get("X-Api-Key") != "k" {
 					t.Errorf("%s: %s %q %v", c.name, r.Method, body, r.Header)

@@ -165,7 +165,7 @@ func (e *eventSession) hear(m mcp.Message) error {
 	e.hearing.Lock()
 	defer e.hearing.Unlock()
 	e.mu.Lock()
-	listener := e.listener
+	listener, left := e.listener, e.left
 	if listener == nil {
 		defer e.mu.Unlock()
 		if len(e.unheard) == maxUnheard {
@@ -176,8 +176,8 @@ func (e *eventSession) hear(m mcp.Message) error {
 	}
 	e.mu.Unlock()
 	if err := listener(m); err != nil {
-		e.left <- err
-		e.setListener(nil, nil)
+		e.setListener(nil, nil) // before another Listen can begin
+		left <- err
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sallyport-dev/sallyport/internal/mcp"
@@ -15,6 +16,7 @@ import (
 // Defaults of HandlerOptions.
 const (
 	DefaultMaxBody      = 64 << 20 // bytes
+	DefaultAllBodies    = 1 << 30
 	DefaultBodyTimeout  = time.Minute
 	DefaultWriteTimeout = 30 * time.Second
 	DefaultKeepAlive    = 20 * time.Second
@@ -23,8 +25,8 @@ const (
 	DefaultMaxSessions  = 4096
 	DefaultCallerShare  = 256 // sessions of one caller, and its open requests
 	DefaultQueue        = 1 << 20
-	DefaultReplay       = 8 << 20
-	DefaultReplayFor    = 5 * time.Minute
+	DefaultReplay       = 2 << 20
+	DefaultReplayFor    = 2 * time.Minute
 )
 
 // HandlerOptions configure a Handler. Serve and Authenticate must be set; other zero
@@ -54,7 +56,13 @@ type HandlerOptions struct {
 	// Versions are the protocol versions that are taken. Default: all of internal/mcp.
 	Versions []string
 
+	// PreferStream answers with a stream also where nothing but the answer is sent, if the
+	// client takes streams and the status is 200. Both are right; it is what most servers
+	// do, and what shows a stream's id to clients that want to come back. Batches stay JSON.
+	PreferStream bool
+
 	MaxBody      int64         // bytes of a request's body
+	AllBodies    int64         // bytes of all bodies that are being read or served; more are refused with 503
 	BodyTimeout  time.Duration // for the whole body of a request
 	WriteTimeout time.Duration // for each 256 KiB that a client takes
 	KeepAlive    time.Duration // between comments on a quiet stream
@@ -88,6 +96,8 @@ type Handler struct {
 	base  context.Context // ends with Drain
 	stop  context.CancelFunc
 	drain chan struct{} // closed when Drain begins
+
+	bodies atomic.Int64 // bytes of bodies in memory
 
 	mu       sync.Mutex
 	draining bool
@@ -135,6 +145,9 @@ func handlerDefaults(o *HandlerOptions) {
 	if o.MaxBody <= 0 {
 		o.MaxBody = DefaultMaxBody
 	}
+	if o.AllBodies <= 0 {
+		o.AllBodies = max(DefaultAllBodies, 2*o.MaxBody)
+	}
 	for p, d := range map[*time.Duration]time.Duration{
 		&o.BodyTimeout: DefaultBodyTimeout, &o.WriteTimeout: DefaultWriteTimeout, &o.KeepAlive: DefaultKeepAlive,
 		&o.StreamAfter: DefaultStreamAfter, &o.SessionIdle: DefaultSessionIdle, &o.ReplayFor: DefaultReplayFor,
@@ -176,7 +189,7 @@ func NewServer(h http.Handler, log *slog.Logger) *http.Server {
 // ServeHTTP serves one request. What can be refused without reading the body is.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := newWriter(w, h.opt.WriteTimeout)
-	defer out.last()
+	defer out.last(h.opt.BodyTimeout)
 	w.Header().Set("Cache-Control", "no-store, no-transform")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if !h.hostAllowed(r) {
@@ -264,10 +277,11 @@ func (h *Handler) Draining() <-chan struct{} { return h.drain }
 const lastAnswers = 2 * time.Second
 
 // Drain refuses new requests with 503 and returns when all that were accepted are
-// answered and their answers are taken, or lost with their client. What clients send to
-// open calls still comes in. When ctx ends first, the contexts of the rest are cancelled,
-// they get two seconds, and its error is returned. All sessions end. Call it once, before
-// the server's Shutdown.
+// answered and their answers are taken, or lost with their client. An answer on a stream
+// that its client may come back for is waited for as long as it is kept (ReplayFor).
+// What clients send to open calls still comes in. When ctx ends first, the contexts of the
+// rest are cancelled, they get two seconds, and its error is returned. All sessions end.
+// Call it once, before the server's Shutdown.
 func (h *Handler) Drain(ctx context.Context) error {
 	h.mu.Lock()
 	if h.draining {

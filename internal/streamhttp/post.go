@@ -33,6 +33,7 @@ type post struct {
 	conn       *connection
 	lost       bool // nobody can get anything any more
 	initialize bool
+	ends       bool // the answer to initialize is no result
 }
 
 func newPost(h *Handler, out *writer, a accepted, s *Session, requests int) *post {
@@ -97,6 +98,7 @@ func (p *post) reply(x *Exchange, status int, m mcp.Message) error {
 		return nil
 	}
 	ends := p.begun(m)
+	p.ends = p.ends || ends // before anybody writes the answer
 	p.left--
 	err := p.deliver(x, status, m.Raw)
 	last, st := p.left == 0, p.stream
@@ -131,7 +133,8 @@ func (p *post) deliver(x *Exchange, status int, raw []byte) error {
 	if p.lost {
 		return ErrGone
 	}
-	if p.stream == nil && !p.accept.json {
+	prefer := p.h.opt.PreferStream && p.accept.stream && status == http.StatusOK && raw != nil && !p.batch
+	if p.stream == nil && (prefer || !p.accept.json) {
 		p.open()
 	}
 	if p.stream != nil {
@@ -184,6 +187,10 @@ func (p *post) run(ctx context.Context) {
 	for {
 		select {
 		case <-p.ready:
+			if ctx.Err() != nil { // that is why Serve came to its end
+				p.leave()
+				return
+			}
 			p.writeJSON()
 			p.h.done()
 			return
@@ -212,7 +219,7 @@ func (p *post) sessionHeader() {
 
 func (p *post) writeJSON() {
 	p.mu.Lock()
-	replies, status := p.replies, p.status
+	replies, status, ends := p.replies, p.status, p.ends
 	p.mu.Unlock()
 	var given [][]byte
 	for _, r := range replies {
@@ -220,7 +227,7 @@ func (p *post) writeJSON() {
 			given = append(given, r)
 		}
 	}
-	if p.initialize && len(given) == 1 && p.session.ctx.Err() == nil {
+	if !ends {
 		p.sessionHeader()
 	}
 	var err error

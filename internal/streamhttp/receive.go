@@ -27,7 +27,9 @@ func bad(id mcp.ID, code int, text string) *refusal {
 
 // post serves a POST.
 func (h *Handler) post(out *writer, r *http.Request, caller Caller) {
-	body, no := h.readBody(out, r)
+	held := &heldBody{h: h}
+	defer held.release()
+	body, no := h.readBody(out, r, held)
 	if no == nil {
 		no = h.receive(out, r, caller, body)
 	}
@@ -42,7 +44,7 @@ func (h *Handler) post(out *writer, r *http.Request, caller Caller) {
 }
 
 // readBody reads the body of a POST within its limits.
-func (h *Handler) readBody(out *writer, r *http.Request) ([]byte, *refusal) {
+func (h *Handler) readBody(out *writer, r *http.Request, held *heldBody) ([]byte, *refusal) {
 	if mediaType(r.Header) != typeJSON || !identity(r.Header) {
 		return nil, &refusal{status: http.StatusUnsupportedMediaType, code: mcp.CodeInvalidRequest, text: "the body must be application/json in UTF-8, not compressed"}
 	}
@@ -58,17 +60,41 @@ func (h *Handler) readBody(out *writer, r *http.Request) ([]byte, *refusal) {
 	defer func() { _ = out.rc.SetReadDeadline(time.Time{}) }()
 	var b bytes.Buffer
 	b.Grow(int(min(max(r.ContentLength, 0)+bytes.MinRead, 1<<20)))
-	_, err := b.ReadFrom(http.MaxBytesReader(out.w, r.Body, h.opt.MaxBody))
+	held.body = http.MaxBytesReader(out.w, r.Body, h.opt.MaxBody)
+	_, err := b.ReadFrom(held)
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
 		return nil, large
+	case errors.Is(err, errBodies):
+		out.w.Header().Set("Connection", "close")
+		return nil, &refusal{status: http.StatusServiceUnavailable, text: "too much is being read"}
 	case err != nil && !errors.Is(err, io.EOF):
 		out.w.Header().Set("Connection", "close")
 		return nil, &refusal{status: http.StatusRequestTimeout, code: mcp.CodeParse, text: "the body did not arrive"}
 	}
 	return b.Bytes(), nil
 }
+
+// heldBody counts what is read of a body, so that many of them do not fill the memory.
+type heldBody struct {
+	h    *Handler
+	body io.Reader
+	size int64
+}
+
+var errBodies = errors.New("too much is being read")
+
+func (b *heldBody) Read(p []byte) (int, error) {
+	n, err := b.body.Read(p)
+	b.size += int64(n)
+	if b.h.bodies.Add(int64(n)) > b.h.opt.AllBodies {
+		return n, errBodies
+	}
+	return n, err
+}
+
+func (b *heldBody) release() { b.h.bodies.Add(-b.size) }
 
 // receive judges a body and serves what it holds. A refusal is returned before anything
 // was served.

@@ -101,8 +101,12 @@ func (o *writer) write(b []byte, flush bool) error {
 	return o.rc.Flush()
 }
 
-// last sets the deadline for what the server writes after the handler.
-func (o *writer) last() { _ = o.rc.SetWriteDeadline(time.Now().Add(o.timeout)) }
+// last sets the deadlines for what the server does after the handler: it writes the end of
+// the answer, and reads what is left of a body that was refused unread.
+func (o *writer) last(read time.Duration) {
+	_ = o.rc.SetWriteDeadline(time.Now().Add(o.timeout))
+	_ = o.rc.SetReadDeadline(time.Now().Add(read))
+}
 
 // json answers with one body.
 func (o *writer) json(status int, body []byte) error {

@@ -128,6 +128,8 @@ func (s *stream) pump(ctx context.Context, conn *connection, out *writer, from u
 		select {
 		case <-conn.replaced: // what is next is not for this connection
 			return false
+		case <-ctx.Done(): // nor for nobody
+			return false
 		default:
 		}
 		events, at, closed, change := s.take(conn, from)
