@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -254,5 +255,16 @@ func allEvents(t testing.TB, body io.ReadCloser) (data []string, lastID string) 
 		if len(bytes.TrimSpace(e.data)) > 0 {
 			data = append(data, string(e.data))
 		}
+	}
+}
+
+// waitFor polls for what no channel tells.
+func waitFor(t *testing.T, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); {
+		if time.Now().After(end) {
+			t.Fatal("it does not happen")
+		}
+		<-time.After(time.Millisecond)
 	}
 }

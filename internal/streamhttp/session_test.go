@@ -190,6 +190,11 @@ func TestRequestsAtOnceAreCapped(t *testing.T) {
 	}
 	close(r.free)
 	wg.Wait()
+	waitFor(t, func() bool {
+		r.handler.mu.Lock()
+		defer r.handler.mu.Unlock()
+		return len(r.handler.open) == 0
+	})
 	resp = r.do(http.MethodPost, body, headers...)
 	if text(t, resp); resp.StatusCode != 200 {
 		t.Error("afterwards:", resp.StatusCode)
