@@ -34,7 +34,8 @@ staticcheck:
 	$(TOOL) staticcheck ./...
 
 unit:
-	CGO_ENABLED=1 go test -race $$(go list ./... | grep -v '/e2e$$')
+	CGO_ENABLED=1 go test -race -skip '^TestGolden$$' $$(go list ./... | grep -v '/e2e$$')
+	CGO_ENABLED=0 go test -run '^TestGolden$$' ./bench/agentdojo # twenty thousand sessions
 
 # Real clients, the real program with the race detector in it, real servers. Nothing is
 # skipped: SALLYPORT_E2E turns whatever is missing into a failure. The clients themselves

@@ -16,13 +16,22 @@ const maxContent = 4 << 20
 // references and copies in what is no sink. sinks are the places that were read as
 // destinations.
 func (e *evaluation) content(sinks map[string]bool) bool {
+	if e.s.ledger.Damaged() != nil && !e.verdict(e.s.engine.opt.Flow.Carried, Question{Check: CheckFlow, origin: "carried", Text: "what other servers of this client have shown cannot be read any more, so that nobody knows what the call carries"}) {
+		return false
+	}
 	rest, ok := maxContent, true
 	walk := func(v doc.Value) {
 		doc.Walk(v, func(scalar Value, isName bool, place func() string) bool {
-			if scalar.Kind() != doc.String || scalar.String() == "" {
+			var text string
+			switch scalar.Kind() {
+			case doc.String:
+				text = scalar.String()
+			case doc.Number:
+				text = scalar.Number()
+			}
+			if text == "" {
 				return true
 			}
-			text := scalar.String()
 			if rest -= len(text); rest < 0 {
 				at := place()
 				ok = e.verdict(e.s.engine.opt.Flow.Copies, Question{Check: CheckFlow, Argument: at, origin: "copied", Text: fmt.Sprintf("the call carries more than %d MB of text, which is not searched for what it carries", maxContent>>20)})
@@ -39,32 +48,25 @@ func (e *evaluation) content(sinks map[string]bool) bool {
 // carries checks one text of a call.
 func (e *evaluation) carries(text string, isName bool, place func() string, sinks map[string]bool) bool {
 	set, l := e.s.engine.opt.Flow, e.s.ledger
-	if ev, found := l.Secret(text); found {
-		at := place()
-		e.carriedEvidence(at, "", "secret", ev)
-		if !e.verdict(set.Secret, Question{
-			Check: CheckFlow, Argument: at, origin: "secret",
-			Text: fmt.Sprintf("argument %s holds a value that must not leave; it was read in %s", shown(at), where(ev)),
-		}) {
-			return false
-		}
+	if !e.holdsSecret(text, place) {
+		return false
 	}
 	if isName || inSink(sinks, place) {
 		return true
 	}
 	if set.Carried != Allow {
-		for _, c := range l.Carried(text) {
-			if e.trustsReference(c.Text) {
-				continue
-			}
+		for _, c := range l.Carried(text, e.trusted) {
 			at, named := place(), "a link, address or account"
-			if c.Text != "" {
+			switch {
+			case c.More:
+				named = "more links, addresses or accounts than are listed"
+			case c.Text != "":
 				named = quoted(c.Text)
 			}
 			e.carriedEvidence(at, c.Text, "carried", c.Evidence)
 			if !e.verdict(set.Carried, Question{
 				Check: CheckFlow, Argument: at, Destination: c.Text, origin: "carried",
-				Text: fmt.Sprintf("argument %s passes on %s, first seen in %s", shown(at), named, where(c.Evidence)),
+				Text: fmt.Sprintf("argument %s passes on %s%s", shown(at), named, carriedFrom(e.p.call.Upstream, c)),
 			}) {
 				return false
 			}
@@ -78,42 +80,48 @@ func (e *evaluation) carries(text string, isName bool, place func() string, sink
 		e.carriedEvidence(at, "", "copied", c.Evidence)
 		return e.verdict(set.Copies, Question{
 			Check: CheckFlow, Argument: at, origin: "copied",
-			Text: fmt.Sprintf("argument %s is copied word for word, half of it or more, from text that nobody vouched for%s", shown(at), from(c.Evidence)),
+			Text: fmt.Sprintf("argument %s is copied word for word, half of it or more, from text that nobody vouched for%s", shown(at), from(e.p.call.Upstream, c.Evidence)),
 		})
 	}
 	return true
 }
 
-// trustsReference reports a reference that the contract trusts as a destination.
-func (e *evaluation) trustsReference(text string) bool {
-	if text == "" || e.p.contract == nil {
-		return false
+func (e *evaluation) holdsSecret(text string, place func() string) bool {
+	ev, found := e.s.ledger.Secret(text)
+	if !found {
+		return true
 	}
-	ds := flow.ScanText("", text)
-	for _, d := range ds {
-		if d.Malformed != "" || !trusts(e.p.contract, d) {
-			return false
-		}
-	}
-	return len(ds) > 0
+	at := place()
+	e.carriedEvidence(at, "", "secret", ev)
+	return e.verdict(e.s.engine.opt.Flow.Secret, Question{
+		Check: CheckFlow, Argument: at, origin: "secret",
+		Text: fmt.Sprintf("argument %s holds a value that must not leave; it was read in %s", shown(at), where(e.p.call.Upstream, ev)),
+	})
+}
+
+// trusted reports what the contract trusts as a destination: it may stand in content too.
+func (e *evaluation) trusted(d flow.Destination) bool {
+	return e.p.contract != nil && trusts(e.p.contract, d)
 }
 
 // carriedFrom says where a reference in content comes from.
-func carriedFrom(c flow.Carried) string {
+func carriedFrom(here string, c flow.Carried) string {
 	switch {
+	case c.More:
+		return ""
 	case c.Evidence.Tool == "" && c.Evidence.Call == 0, c.Evidence.Partial:
-		return "a link that was never seen before: nobody vouched for it"
+		return ", a link that was never seen before: nobody vouched for it"
 	case c.Origin == flow.Inside:
-		return "from the page or file that was fetched in " + where(c.Evidence)
+		return ", from the page or file that was fetched in " + where(here, c.Evidence)
 	}
-	return "first seen in " + where(c.Evidence)
+	return ", first seen in " + where(here, c.Evidence)
 }
 
-func from(ev flow.Evidence) string {
+func from(here string, ev flow.Evidence) string {
 	if ev.Tool == "" && ev.Call == 0 {
 		return ""
 	}
-	return ", in " + where(ev)
+	return ", in " + where(here, ev)
 }
 
 // inSink reports that a place lies in one that was read as destinations.

@@ -10,7 +10,8 @@ import (
 )
 
 // endorses reports that a call fetches a page or a file that the user named in a prompt,
-// or agreed to: at least one argument names one, and each that does was typed or approved.
+// or agreed to: at least one argument names one, and each that does, or names a directory,
+// was typed or approved.
 func (s *Session) endorses(p *pending) bool {
 	if !s.engine.opt.Flow.Endorse || p.call.Subject != policy.Tool {
 		return false
@@ -18,10 +19,10 @@ func (s *Session) endorses(p *pending) bool {
 	named := false
 	every := true
 	doc.Walk(p.call.Args, func(v Value, isName bool, place func() string) bool {
-		if isName || v.Kind() != doc.String || !pageOrFile(v.String()) {
+		if isName || v.Kind() != doc.String || !pageOrFile(v.String()) && !directory(v.String()) {
 			return true
 		}
-		named = true
+		named = named || pageOrFile(v.String())
 		every = s.ledger.IsTyped(v.String()) || p.approved(place(), v.String())
 		return every
 	})
@@ -37,6 +38,11 @@ func (p *pending) approved(place, s string) bool {
 	return len(ds) == 1 && slices.ContainsFunc(p.agreed, func(a agreed) bool {
 		return a.check == CheckFlow && a.destination != "" && a.destination == ds[0].Canonical && a.argument == place
 	})
+}
+
+// directory reports a path that leads to a file which another argument names.
+func directory(s string) bool {
+	return s != "" && (strings.IndexByte("/.~", s[0]) >= 0 || s[len(s)-1] == '/' || strings.Contains(s, "../") || strings.IndexByte(s, '\\') >= 0)
 }
 
 // pageOrFile reports the address of a page, or a file's name: a path, or a name with an

@@ -97,6 +97,12 @@ type SessionOptions struct {
 	Caller string // who calls: a token's name, an OIDC subject, or "local"; required
 	Doubt  string // scope of ledger and budgets; required
 	Trust  string // scope of typed and approved values; "" is Doubt
+	// Shared makes the ledger one with those of all sessions that have the same Doubt and
+	// Store, in other processes too: what one of them shows counts in all, before Observe
+	// returns. Key is then that of the store, the same for all. What the user typed is not
+	// shared.
+	Shared bool
+	Key    [16]byte
 }
 
 // Session starts a session. Its ledger is empty.
@@ -107,14 +113,15 @@ func (e *Engine) Session(opt SessionOptions) (*Session, error) {
 	if opt.Trust == "" {
 		opt.Trust = opt.Doubt
 	}
-	return &Session{
+	s := &Session{
 		engine: e, opt: opt,
 		contracts: e.opt.Contracts.Unbound(),
-		ledger:    flow.NewLedger(flow.LedgerOptions{}),
 		pins:      make(map[string]*upstreamPins),
 		pending:   make(map[DecisionID]*pending),
 		running:   make(map[uint64]*pending),
-	}, nil
+	}
+	s.ledger = flow.NewLedger(flow.LedgerOptions{Key: opt.Key, Publish: s.publish()})
+	return s, s.join()
 }
 
 // Session is what has happened so far. Safe for concurrent use.
@@ -124,6 +131,7 @@ type Session struct {
 	contracts *contract.Set // bound to what the servers listed to this session
 	ledger    *flow.Ledger
 
+	shared  sharing
 	pinning sync.Mutex // held for a whole Pin, before mu
 
 	mu        sync.Mutex // guards all below; never held while another lock or the store is used
@@ -154,7 +162,7 @@ type Output struct {
 func (s *Session) Observe(out Output) {
 	o := flow.Output{Upstream: out.Upstream, Tool: out.Tool, Call: out.Call, Time: s.engine.opt.Now(), Value: out.Value}
 	s.mu.Lock()
-	if p := s.running[out.Call]; p != nil && p.call.Subject == policy.Tool && p.call.Upstream == out.Upstream && p.call.Name == out.Tool {
+	if p := s.running[out.Call]; p != nil && p.contract != nil && p.call.Subject == policy.Tool && p.call.Upstream == out.Upstream && p.call.Name == out.Tool {
 		o.Labels, o.Endorsed, o.Echo = p.contract.Output, p.endorsed, p.echo
 	}
 	s.mu.Unlock()

@@ -20,7 +20,7 @@ func (e *evaluation) flow() bool {
 	c := e.p.contract
 	switch {
 	case e.p.call.Subject == policy.Resource:
-		return e.resourceFlow() && e.content(nil)
+		return e.resourceFlow() && e.holdsSecret(e.p.call.Name, func() string { return "uri" }) && e.content(nil)
 	case c == nil:
 		return e.content(nil) // a prompt's arguments
 	case !c.Exfiltrating:
@@ -30,12 +30,16 @@ func (e *evaluation) flow() bool {
 	if !ok {
 		return false
 	}
+	if declared == 0 && e.s.ledger.Damaged() != nil {
+		return e.deny(CheckFlow, "call %s names no destination, and what other servers of this client have shown cannot be read any more", quoted(e.p.call.Name))
+	}
 	// A trusted value elsewhere says nothing of where the call goes.
-	if declared == 0 && !e.verdict(e.s.engine.opt.Flow.Unknown, Question{Check: CheckFlow, Text: fmt.Sprintf("call %s, which sends something out, though no destination was found in its arguments", quoted(e.p.call.Name))}) {
+	if declared == 0 && !c.DestinationOptional && !e.verdict(e.s.engine.opt.Flow.Unknown, Question{Check: CheckFlow, Text: fmt.Sprintf("call %s, which sends something out, though no destination was found in its arguments", quoted(e.p.call.Name))}) {
 		return false
 	}
+	joined := e.joined(c)
 	for _, d := range destinations {
-		if trusts(c, d) && d.Malformed == "" {
+		if joined[d.Place] || trusts(c, d) && d.Malformed == "" {
 			e.p.echo = append(e.p.echo, d)
 			continue
 		}
@@ -44,6 +48,34 @@ func (e *evaluation) flow() bool {
 		}
 	}
 	return e.typedParams() && e.content(sinks)
+}
+
+// joined returns the places of arguments that name a destination together for which
+// somebody answers.
+func (e *evaluation) joined(c *contract.Contract) map[string]bool {
+	var known map[string]bool
+	for _, j := range c.JoinedSinks {
+		text, places, ok := j.Join(e.p.call.Args)
+		if !ok {
+			continue
+		}
+		v, ok := doc.Text(text)
+		if !ok {
+			continue
+		}
+		ds := flow.Flatten(j.Text, v)
+		if len(ds) != 1 || ds[0].Malformed != "" || !trusts(c, ds[0]) && e.s.ledger.Lookup(ds[0]).Origin < flow.Vouched {
+			continue
+		}
+		if known == nil {
+			known = make(map[string]bool)
+		}
+		for _, p := range places {
+			known[p] = true
+		}
+		e.p.echo = append(e.p.echo, ds[0])
+	}
+	return known
 }
 
 func trusts(c *contract.Contract, d flow.Destination) bool {
@@ -92,7 +124,7 @@ func (e *evaluation) destinations(c *contract.Contract) (all []flow.Destination,
 		switch {
 		case read[m.Place]:
 		case len(c.SinkParams) == 0:
-			all = append(all, flow.Flatten(m.Place, m.Value)...)
+			all = append(all, flow.FlattenAny(m.Place, m.Value)...)
 		default:
 			scanned = append(scanned, flow.Scan(m.Place, m.Value)...)
 		}
@@ -129,23 +161,26 @@ func (e *evaluation) judge(d flow.Destination) bool {
 	}
 	e.p.wrote = append(e.p.wrote, d)
 	e.evidence(d, f)
+	if e.s.ledger.Damaged() != nil {
+		return e.deny(CheckFlow, "destination %s=%s is refused: what other servers of this client have shown cannot be read any more, so only trusted, typed and vouched destinations are allowed until the client is restarted", shown(d.Place), quoted(d.Raw))
+	}
 	q := Question{
 		Check: CheckFlow, Argument: d.Place, Destination: d.Canonical, origin: f.Origin.String(),
 		Text: fmt.Sprintf("destination %s=%s ", shown(d.Place), quoted(d.Raw)),
 	}
-	set := e.s.engine.opt.Flow
+	set, here := e.s.engine.opt.Flow, e.p.call.Upstream
 	switch {
 	case f.Origin == flow.Unknown && !full:
-		q.Text += "is not a vouched recipient" + partly(f)
+		q.Text += "is not a vouched recipient" + partly(here, f)
 		return e.verdict(set.Unknown, q)
 	case f.Origin == flow.Party:
-		q.Text += "names a party and is vouched for by nobody; it stands in " + where(f.Evidence[0])
+		q.Text += "names a party and is vouched for by nobody; it stands in " + where(here, f.Evidence[0])
 		return e.verdict(set.Party, q)
 	case f.Origin == flow.Inside:
-		q.Text += "is only known from text of people inside, first seen in " + where(f.Evidence[0])
+		q.Text += "is only known from text of people inside, first seen in " + where(here, f.Evidence[0])
 		return e.verdict(set.Inside, q)
 	}
-	q.Text += seen(f, full)
+	q.Text += seen(here, f, full)
 	q.origin = flow.Untrusted.String()
 	if set.Untrusted == Deny {
 		q.Text += "; untrusted text does not choose where things go. Ask the user for the destination, or have it added to trusted_destinations"
@@ -179,26 +214,33 @@ func (e *evaluation) evidence(d flow.Destination, f flow.Finding) {
 }
 
 // seen says where a destination was first seen.
-func seen(f flow.Finding, full bool) string {
+func seen(here string, f flow.Finding, full bool) string {
 	if full {
 		return "was never seen, but the ledger of this session is full, so it counts as untrusted"
 	}
 	if len(f.Evidence) == 0 {
 		return "was first seen in untrusted output"
 	}
-	return "was first seen in " + where(f.Evidence[0])
+	return "was first seen in " + where(here, f.Evidence[0])
 }
 
-func partly(f flow.Finding) string {
+func partly(here string, f flow.Finding) string {
 	if len(f.Evidence) == 0 {
 		return ""
 	}
-	return "; only its domain was seen, in " + where(f.Evidence[0])
+	return "; only its domain was seen, in " + where(here, f.Evidence[0])
 }
 
-func where(ev flow.Evidence) string {
+// where says where a value was seen; the server is named when it is not the call's own.
+func where(here string, ev flow.Evidence) string {
+	if ev.Forgotten {
+		return "an earlier output of this session; which one is no longer known"
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "the output of %s", quoted(ev.Tool))
+	if ev.Upstream != "" && ev.Upstream != here {
+		fmt.Fprintf(&b, " of server %s", quoted(ev.Upstream))
+	}
 	if ev.Call != 0 {
 		fmt.Fprintf(&b, " (call %d, %s)", ev.Call, ev.Time.Format("15:04:05"))
 	} else {

@@ -43,14 +43,14 @@ type storedValue struct {
 	expires time.Time
 }
 
-func (m *memoryStore) Append(ctx context.Context, log string, entry []byte) error {
+func (m *memoryStore) Append(ctx context.Context, log string, entry []byte) (index int, err error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return 0, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.logs[log] = append(m.logs[log], bytes.Clone(entry))
-	return nil
+	return len(m.logs[log]) - 1, nil
 }
 
 func (m *memoryStore) Read(ctx context.Context, log string, from, max int) ([][]byte, error) {

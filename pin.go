@@ -1,68 +1,118 @@
 package sallyport
 
 import (
-	"crypto/sha256"
 	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 	"unicode"
 
 	"github.com/sallyport-dev/sallyport/contract"
-	"github.com/sallyport-dev/sallyport/doc"
 )
 
-// upstreamPins are the tool definitions of one upstream, as first seen and as it lists
-// them now.
+// upstreamPins are the tools of one upstream: as first seen, by the set of client
+// capabilities that they were listed to, and as it lists them now.
 type upstreamPins struct {
-	first   time.Time
-	pinned  map[string][sha256.Size]byte
-	current map[string]contract.Tool
+	sets    map[string]*pinnedSet
+	known   bool // current and changed come from a list
+	current map[string]currentTool
 	changed map[string]string // name to why it is refused
 	listed  map[string]bool   // resources that the upstream lists as its own
 }
 
-// maxTools bounds one upstream's list.
-const maxTools = 10_000
+type pinnedSet struct {
+	first  time.Time
+	pinned map[string]PinDigest
+}
+
+type currentTool struct {
+	contract.Tool
+	digest PinDigest
+}
+
+// Bounds of what one session keeps of an upstream.
+const (
+	maxTools = 10_000 // of one list, and pinned in one set
+	maxSets  = 64
+)
 
 // Pin tells the session an upstream's whole tool list. The first list of an upstream is
 // pinned as it is; in a later one a tool that is new (after PinSettle) or changed is
 // refused when it is called. The notices are for the log, safe to print. Call it
 // before the first Decide for a tool of that upstream and whenever the list may have changed.
+//
+// What Pin pins is forgotten with the session; [Session.PinKnown] goes on from pins that
+// were kept.
 func (s *Session) Pin(upstream string, tools []contract.Tool) (notices []contract.Notice) {
+	notices, _ = s.pin(upstream, tools, nil, nil) // nothing is kept that could fail
+	return notices
+}
+
+func (s *Session) pin(upstream string, tools []contract.Tool, known *KnownPins, keep func(PinReport) error) ([]contract.Notice, error) {
 	s.pinning.Lock() // pins and contracts come from the same list
 	defer s.pinning.Unlock()
-	now := s.engine.opt.Now()
+	a := s.newAdmission(upstream, known)
+	notices := a.all(tools)
+	if keep != nil {
+		if err := keep(a.report); err != nil {
+			s.forgetList(upstream)
+			return nil, err
+		}
+	}
 	s.mu.Lock()
 	p := s.upstream(upstream)
-	learn := p.pinned == nil || now.Sub(p.first) < s.engine.opt.PinSettle
-	if p.pinned == nil {
-		p.first, p.pinned = now, make(map[string][sha256.Size]byte)
+	p.known, p.current, p.changed = true, a.current, a.refused
+	if p.sets[a.set] == nil && len(p.sets) < maxSets && len(a.current) > 0 { // nothing listed pins nothing
+		p.sets[a.set] = &pinnedSet{first: a.first, pinned: make(map[string]PinDigest)}
 	}
-	p.current, p.changed = make(map[string]contract.Tool), make(map[string]string)
-	var known []contract.Tool
-	for i, t := range tools {
-		if i == maxTools {
-			notices = append(notices, warning("%s lists more than %d tools: the rest is refused", quoted(upstream), maxTools))
-			break
+	if mine := p.sets[a.set]; mine != nil {
+		for name, t := range a.current {
+			mine.pinned[name] = t.digest
 		}
-		if why := p.admit(t, learn); why != "" {
-			p.changed[t.Name] = why
-			notices = append(notices, warning("tool %s of %s is refused: %s", quoted(t.Name), quoted(upstream), why))
-			continue
-		}
-		p.current[t.Name] = t
-		known = append(known, t)
 	}
-	// A name that is listed twice was admitted the first time.
-	for name := range p.changed {
-		delete(p.current, name)
-	}
-	known = slices.DeleteFunc(known, func(t contract.Tool) bool { return p.changed[t.Name] != "" })
 	s.mu.Unlock()
-	notices = append(notices, s.unusedRules(upstream, known)...)
-	return append(notices, s.contracts.Bind(upstream, known)...)
+	admitted := a.admitted()
+	notices = append(notices, s.unusedRules(upstream, admitted)...)
+	return append(notices, s.contracts.Bind(upstream, admitted)...), nil
+}
+
+// forgetList makes every tool of an upstream refused until the next list.
+func (s *Session) forgetList(upstream string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.upstream(upstream)
+	p.known, p.current, p.changed = false, nil, nil
+}
+
+// Learning reports whether names of an upstream that are new are still pinned as they
+// are: its list should be read again at once when it changes.
+func (s *Session) Learning(upstream string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.pins[upstream]
+	if p == nil || !p.known {
+		return false
+	}
+	now := s.engine.opt.Now()
+	for _, set := range p.sets {
+		if s.engine.settling(set.first, now) {
+			return true
+		}
+	}
+	return false
+}
+
+// Refuses reports whether an upstream lists a tool that is refused, because it is new or
+// changed or its name is no name.
+func (s *Session) Refuses(upstream, tool string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.pins[upstream]
+	return p != nil && p.changed[tool] != ""
+}
+
+// settling reports whether a set that was first pinned then is still learnt.
+func (e *Engine) settling(first, now time.Time) bool {
+	age := now.Sub(first)
+	return age >= 0 && age < e.opt.PinSettle
 }
 
 // unusedRules says which rules name tools that the upstream does not have.
@@ -86,36 +136,11 @@ func (s *Session) unusedRules(upstream string, tools []contract.Tool) (notices [
 // maxUnused bounds what one list can put into the log about rules.
 const maxUnused = 50
 
-// admit returns why a listed tool is refused, or "".
-func (p *upstreamPins) admit(t contract.Tool, learn bool) string {
-	if why := badName(t.Name); why != "" {
-		return why
-	}
-	if p.changed[t.Name] != "" {
-		return p.changed[t.Name]
-	}
-	if _, twice := p.current[t.Name]; twice {
-		return "its name is listed twice"
-	}
-	digest := definitionDigest(t.Definition)
-	switch old, ok := p.pinned[t.Name]; {
-	case !ok && !learn:
-		return "it was not in the list that this session pinned"
-	case !ok && len(p.pinned) >= maxTools:
-		return "this session has pinned as many tools of the server as it can"
-	case !ok:
-		p.pinned[t.Name] = digest
-	case old != digest:
-		return "its definition is not the one that this session pinned"
-	}
-	return ""
-}
-
 // upstream is called with mu held.
 func (s *Session) upstream(name string) *upstreamPins {
 	p := s.pins[name]
 	if p == nil {
-		p = &upstreamPins{listed: make(map[string]bool)}
+		p = &upstreamPins{sets: make(map[string]*pinnedSet), listed: make(map[string]bool)}
 		s.pins[name] = p
 	}
 	return p
@@ -126,17 +151,17 @@ func (s *Session) tool(c Call) (t contract.Tool, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.pins[c.Upstream]
-	if p == nil || p.pinned == nil {
+	if p == nil || !p.known {
 		return t, "the tool list of this server is not known yet"
 	}
 	if why := p.changed[c.Name]; why != "" {
 		return t, fmt.Sprintf("tool %s is refused: %s", quoted(c.Name), why)
 	}
-	t, ok := p.current[c.Name]
+	now, ok := p.current[c.Name]
 	if !ok {
 		return t, fmt.Sprintf("the server lists no tool %s", quoted(c.Name))
 	}
-	return t, ""
+	return now.Tool, ""
 }
 
 // Listed tells the session which resources an upstream lists as its own: reading those
@@ -180,34 +205,6 @@ func badName(name string) string {
 	return ""
 }
 
-// definitionDigest does not depend on the order of members.
-func definitionDigest(v doc.Value) [sha256.Size]byte {
-	return sha256.Sum256(appendCanonical(nil, v))
-}
-
-func appendCanonical(b []byte, v doc.Value) []byte {
-	switch v.Kind() {
-	case doc.Object:
-		members := slices.Collect(v.Members())
-		slices.SortFunc(members, func(a, c doc.Member) int { return strings.Compare(a.Name, c.Name) })
-		b = append(b, '{')
-		for _, m := range members {
-			b = strconv.AppendQuote(b, m.Name)
-			b = append(b, ':')
-			b = append(appendCanonical(b, m.Value), ',')
-		}
-		return append(b, '}')
-	case doc.List:
-		b = append(b, '[')
-		for _, e := range v.Elements() {
-			b = append(appendCanonical(b, e), ',')
-		}
-		return append(b, ']')
-	default:
-		return v.AppendJSON(b)
-	}
-}
-
 func warning(format string, args ...any) contract.Notice {
 	return contract.Notice{Text: fmt.Sprintf(format, args...), Warning: true}
 }
@@ -218,12 +215,11 @@ func (s *Session) Listing(upstream string, tools []contract.Tool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.pins[upstream]
-	if p == nil || p.pinned == nil {
+	if p == nil || !p.known {
 		return false
 	}
 	for _, t := range tools {
-		digest, ok := p.pinned[t.Name]
-		if _, now := p.current[t.Name]; !ok || !now || digest != definitionDigest(t.Definition) {
+		if now, ok := p.current[t.Name]; !ok || now.digest != DigestDefinition(t.Definition) {
 			return false
 		}
 	}

@@ -292,6 +292,11 @@ func (e *evaluation) run(ctx context.Context) {
 		e.deny(CheckApproval, "the call was given up before it was decided")
 		return
 	}
+	e.s.catchUp(ctx)
+	if err := ctx.Err(); err != nil {
+		e.deny(CheckApproval, "the call was given up before it was decided")
+		return
+	}
 	if e.p.rounds > MaxRounds {
 		e.deny(CheckBudget, "this call was continued more than %d times", MaxRounds)
 		return

@@ -12,8 +12,9 @@ import (
 // [NewMemoryStore] is one implementation; package storetest holds the conformance test
 // that every implementation must pass. Implementations are safe for concurrent use.
 type Store interface {
-	// Append adds one entry to the end of a log. Entries keep their order.
-	Append(ctx context.Context, log string, entry []byte) error
+	// Append adds one entry to the end of a log and returns its index, from 0. Entries keep
+	// their order.
+	Append(ctx context.Context, log string, entry []byte) (index int, err error)
 
 	// Read returns the entries of a log from index from (0 is the first), in order, at
 	// most max of them (max <= 0: all). An unknown log is empty.

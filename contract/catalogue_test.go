@@ -33,6 +33,7 @@ func catalogues(t *testing.T) string {
 // label is what a person wrote of one tool.
 type label struct {
 	Tool        string            `json:"tool"`
+	Effect      string            `json:"effect"`
 	Sink        bool              `json:"sink"`
 	SinkParams  []string          `json:"sink_params"`
 	SinkKinds   map[string]string `json:"sink_kinds"`
@@ -97,15 +98,15 @@ func covers(c *Contract, param string) bool {
 	})
 }
 
-// Recall and false alarms on real servers' lists. Some of the lists were looked at when
-// the words were chosen; TestFallbackOnNames has others.
+// Recall and false alarms on real servers' lists. Half of them were looked at when the
+// rules were written; docs/packs.md has the figures of each half.
 func TestFallbackOnCatalogues(t *testing.T) {
 	dir := catalogues(t)
 	lists, err := filepath.Glob(filepath.Join(dir, "lists", "*.json"))
 	if err != nil || len(lists) == 0 {
 		t.Fatal("no lists", err)
 	}
-	var tools, sinks, sinksFound, addressSinks, addressFound, params, paramsFound, clean, alarms int
+	var tools, sinks, sinksFound, addressSinks, addressFound, params, paramsFound, clean, alarms, runs, runsFound, writes, writesFound int
 	for _, path := range lists {
 		name := strings.TrimSuffix(filepath.Base(path), ".json")
 		list, labels := catalogue(t, dir, name)
@@ -113,6 +114,19 @@ func TestFallbackOnCatalogues(t *testing.T) {
 			tools++
 			l, c := labels[tool.Name], Fallback(tool)
 			address := l.addressLike()
+			if l.Effect == "execute" {
+				runs++
+				if c.Exfiltrating {
+					runsFound++
+				}
+			}
+			guess := WriteGuess(tool)
+			for _, p := range l.WriteParams {
+				writes++
+				if slices.ContainsFunc(guess, func(s doc.Selector) bool { return s.String() == p }) {
+					writesFound++
+				}
+			}
 			switch {
 			case l.Sink:
 				sinks++
@@ -146,16 +160,16 @@ func TestFallbackOnCatalogues(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d tools: of %d sinks %d found; of %d with address-like destinations %d found whole (%d of %d parameters); of %d tools that are no sinks %d called one",
-		tools, sinks, sinksFound, addressSinks, addressFound, paramsFound, params, clean, alarms)
+	t.Logf("%d tools: of %d sinks %d found; of %d with address-like destinations %d found whole (%d of %d parameters); of %d tools that execute %d found; of %d tools that are no sinks %d called one; of %d write parameters %d found",
+		tools, sinks, sinksFound, addressSinks, addressFound, paramsFound, params, runs, runsFound, clean, alarms, writes, writesFound)
 	// What was reached when the fallback was written; lower is a defect.
-	if addressFound*100 < addressSinks*92 || paramsFound*100 < params*94 {
+	if addressFound*100 < addressSinks*95 || paramsFound*100 < params*95 || runsFound < runs {
 		t.Error("fewer address-like destinations are found than before")
 	}
 	if sinksFound*100 < sinks*50 {
 		t.Error("fewer sinks are found than before")
 	}
-	if alarms*100 > clean*2 {
-		t.Error("more false alarms than before")
+	if alarms*100 > clean*2 || writesFound*100 < writes*95 {
+		t.Error("more false alarms, or fewer write paths, than before")
 	}
 }

@@ -20,6 +20,8 @@ type Contract struct {
 	Exfiltrating        bool
 	FlowStated          bool           // the entry itself says whether it is exfiltrating
 	SinkParams          []doc.Selector // empty with Exfiltrating: every argument is a destination
+	JoinedSinks         []Joined       // destinations that several of them name together
+	DestinationOptional bool           // a call that names no destination stays with the caller
 	TrustedDestinations []flow.Pattern
 	WriteParams         []doc.Selector
 	PathBase            string

@@ -183,7 +183,6 @@ func TestFallbackOnNames(t *testing.T) {
 		"create_label(name, color)":                                       "-",
 		"send()":                                                          "-",
 		"share_status()":                                                  "-",
-		"query_database(sql)":                                             "-",
 		"update_cell(sheet_id, range, value)":                             "-",
 		"set_reminder(text, time)":                                        "-",
 		"rename(id, name, display_name)":                                  "-",
@@ -340,6 +339,8 @@ func FuzzFallback(f *testing.F) {
 	f.Add("send_email", `{"inputSchema":{"type":"object","properties":{"to":{"type":"array","items":{"type":"string"}}}}}`)
 	f.Add("get", `{"inputSchema":{"properties":{"a":{"$ref":"#/properties/a"},"b":{"anyOf":[{"$ref":"#"}]}}}}`)
 	f.Add("", `{"inputSchema":[],"annotations":3,"title":null}`)
+	f.Add("7", `{"inputSchema":{"properties":{"bucket":{"type":"string"},"name":{},"server":{},"number":{}}}}`)
+	f.Add("run", `{"description":"Args:\n  code (str): Python to run","inputSchema":{"properties":{"code":{"type":"string"},"destination":{"type":"string"}}}}`)
 	f.Add("x.y/z", `{"inputSchema":{"properties":{"":{"type":["string",7]},"[*]":true},"additionalProperties":{"properties":{"to":{}}}}}`)
 	f.Fuzz(func(t *testing.T, name, def string) {
 		v, err := doc.Parse([]byte(def), doc.Limits{Depth: 100, Nodes: 50_000})
@@ -353,6 +354,11 @@ func FuzzFallback(f *testing.F) {
 		for _, s := range c.SinkParams {
 			if _, err := doc.ParseSelector(s.String()); err != nil {
 				t.Fatalf("sink %q: %v", s, err)
+			}
+		}
+		for _, s := range WriteGuess(Tool{Name: name, Definition: v}) {
+			if _, err := doc.ParseSelector(s.String()); err != nil {
+				t.Fatalf("write path %q: %v", s, err)
 			}
 		}
 		if again := Fallback(Tool{Upstream: "u", Name: name, Definition: v}); sinksOf(again) != sinksOf(c) {

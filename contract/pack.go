@@ -4,8 +4,10 @@ import (
 	"embed"
 	"fmt"
 	"path"
+	"slices"
 	"sync"
 
+	"github.com/sallyport-dev/sallyport/flow"
 	"github.com/sallyport-dev/sallyport/internal/strictyaml"
 )
 
@@ -18,6 +20,8 @@ type pack struct {
 	server  string
 	checked string   // the list that it was checked against
 	match   []string // an upstream that lists all of these is taken for the server
+	writers []string // tools that write what a vouched field shows later; each is a sink
+	common  []string // tools whose names other servers have too: alone they say nothing
 	tools   map[string]*packEntry
 }
 
@@ -74,7 +78,7 @@ func parsePack(file string, data []byte) (*pack, error) {
 		return nil, problems.Err()
 	}
 	pk := &pack{tools: map[string]*packEntry{}}
-	fields, _ := root.Fields(&problems, []string{"pack", "server", "checked", "match", "tools"}, nil)
+	fields, _ := root.Fields(&problems, []string{"pack", "server", "checked", "match", "writers", "common", "tools"}, nil)
 	for key, into := range map[string]*string{"pack": &pk.name, "server": &pk.server, "checked": &pk.checked} {
 		n := fields[key]
 		if n == nil {
@@ -83,24 +87,50 @@ func parsePack(file string, data []byte) (*pack, error) {
 		}
 		*into, _ = n.Str(&problems)
 	}
-	if n := fields["match"]; n != nil {
-		items, _ := n.Strs(&problems)
-		for _, item := range items {
-			pk.match = append(pk.match, item.Text())
+	for key, into := range map[string]*[]string{"match": &pk.match, "writers": &pk.writers, "common": &pk.common} {
+		if n := fields[key]; n != nil {
+			items, _ := n.Strs(&problems)
+			for _, item := range items {
+				*into = append(*into, item.Text())
+			}
 		}
 	}
 	if n := fields["tools"]; n != nil {
 		pk.entries(n, &problems)
 	}
-	for _, name := range pk.match {
-		if pk.tools[name] == nil {
-			problems.AddFile(file, "match names %s, which has no entry", name)
+	pk.vouching(file, fields["writers"] != nil, &problems)
+	for key, names := range map[string][]string{"match": pk.match, "common": pk.common} {
+		for _, name := range names {
+			if pk.tools[name] == nil {
+				problems.AddFile(file, "%s names %s, which has no entry", key, name)
+			}
 		}
 	}
 	if len(pk.match) == 0 {
 		problems.AddFile(file, "match is missing: it says which servers the pack is for")
 	}
 	return pk, problems.Err()
+}
+
+// vouching holds a pack that vouches to what the design asks of it: it says which tools
+// write what a vouched field shows later, and each of them is a sink. Otherwise an agent
+// could have an address vouched for by writing it there first.
+func (pk *pack) vouching(file string, stated bool, problems *strictyaml.Problems) {
+	vouches := false
+	for _, e := range pk.tools {
+		vouches = vouches || slices.ContainsFunc(e.contract.Output, func(l flow.FieldLabel) bool { return l.Label == flow.LabelVouched })
+	}
+	switch {
+	case vouches && !stated:
+		problems.AddFile(file, "writers is missing: a pack that vouches lists the tools that write what it vouches for, or []")
+	case !vouches && stated:
+		problems.AddFile(file, "writers has no meaning in a pack that vouches for nothing")
+	}
+	for _, name := range pk.writers {
+		if e := pk.tools[name]; e == nil || !e.contract.Exfiltrating {
+			problems.AddFile(file, "writers names %s, which is no sink here", name)
+		}
+	}
 }
 
 func (pk *pack) entries(n *strictyaml.Node, problems *strictyaml.Problems) {

@@ -2,12 +2,9 @@ package contract
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/sallyport-dev/sallyport/doc"
 )
 
 // filesystemList and gmailList are lists of the shape that the packs are for.
@@ -38,7 +35,7 @@ func TestPacksLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(Packs(), " "); got != "filesystem gmail" {
+	if got := strings.Join(Packs(), " "); got != "filesystem github-reference github gmail google-drive slack" {
 		t.Errorf("packs %q", got)
 	}
 	for _, p := range packs {
@@ -135,72 +132,29 @@ func TestParsePackProblems(t *testing.T) {
 		head + "tools: {t: {params: [a], write_params: [b]}}":                              "b is not among params",
 		head + "tools: {t: {write_params: [b]}}":                                           "params is missing",
 		head + "tools: {t: {params: [a], write_params: [a], allowed_path_prefixes: [/x]}}": "user's directories",
+		head + "common: [u]\ntools: {t: {params: []}}":                                     "common names u, which has no entry",
 		head + "tools: {u: {params: []}}":                                                  "no entry",
 		"pack: p\nserver: s\nchecked: c\ntools: {t: {params: []}}":                         "match is missing",
 		"server: s\nchecked: c\nmatch: [t]\ntools: {t: {params: []}}":                      "pack is missing",
 		head + "tools: {t: {params: [a..b]}}":                                              "selector",
 		head + "extra: 1\ntools: {t: {params: []}}":                                        "unknown key",
+		head + "tools: {t: {params: [], output: {id: vouched}}}":                           "writers is missing",
+		head + "writers: []\ntools: {t: {params: [], output: {id: party}}}":                "vouches for nothing",
+		head + "writers: [t]\ntools: {t: {params: [a], output: {id: vouched}}}":            "t, which is no sink",
+		head + "writers: [u]\ntools: {t: {params: [a], output: {id: vouched}}}":            "u, which is no sink",
 		"[": "p.yaml",
 	} {
 		if _, err := parsePack("p.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
 	}
-	if _, err := parsePack("p.yaml", []byte(head+"tools: {t: {params: []}}")); err != nil {
-		t.Error(err)
-	}
-}
-
-// The packs against the lists of the real servers and what a person wrote of them.
-func TestPacksOnCatalogues(t *testing.T) {
-	dir := catalogues(t)
-	for packName, list := range map[string]string{"filesystem": "filesystem", "gmail": "gmail-gongrzhe"} {
-		toolList, labels := catalogue(t, dir, list)
-		s := newSet(t, "", Options{})
-		notices := s.Bind(list, toolList)
-		if !notice(notices, "pack "+packName+" applies") || len(notices) != 1 {
-			t.Errorf("%s: notices %q", packName, notices)
-		}
-		for _, tool := range toolList {
-			c, l := s.For(tool), labels[tool.Name]
-			if c.Source != "pack "+packName {
-				t.Errorf("%s/%s comes from %s", packName, tool.Name, c.Source)
-			}
-			if c.Exfiltrating != l.Sink {
-				t.Errorf("%s/%s: exfiltrating %v, labelled %v", packName, tool.Name, c.Exfiltrating, l.Sink)
-			}
-			for _, p := range l.SinkParams {
-				if len(c.SinkParams) == 0 || !covers(c, p) {
-					t.Errorf("%s/%s: sink %s is not covered by %s", packName, tool.Name, p, sinksOf(c))
-				}
-			}
-			for _, p := range l.WriteParams {
-				written := slices.ContainsFunc(c.WriteParams, func(s doc.Selector) bool { return s.String() == p }) ||
-					slices.ContainsFunc(c.ArgPatterns, func(a ArgPattern) bool { return a.Param.String() == p })
-				if !written {
-					t.Errorf("%s/%s: write parameter %s is not confined", packName, tool.Name, p)
-				}
-			}
-		}
-		for _, p := range mustPacks() {
-			if p.name == packName && len(p.tools) != len(toolList) {
-				t.Errorf("pack %s has %d entries, the server lists %d tools", packName, len(p.tools), len(toolList))
-			}
-		}
-	}
-	// No pack takes another server for its own.
-	lists, err := filepath.Glob(filepath.Join(dir, "lists", "*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range lists {
-		name := strings.TrimSuffix(filepath.Base(path), ".json")
-		if name == "filesystem" || name == "gmail-gongrzhe" {
-			continue
-		}
-		toolList, _ := catalogue(t, dir, name)
-		if notices := newSet(t, "", Options{}).Bind(name, toolList); notice(notices, "applies") {
-			t.Errorf("%s: %q", name, notices)
+	for _, text := range []string{
+		head + "tools: {t: {params: []}}",
+		head + "writers: []\ntools: {t: {params: [], output: {id: vouched}}}",
+		head + "writers: [t]\ntools: {t: {params: [to], exfiltrating: true, sink_params: [to], output: {id: vouched}}}",
+	} {
+		if _, err := parsePack("p.yaml", []byte(text)); err != nil {
+			t.Error(err)
 		}
 	}
 }
@@ -210,5 +164,22 @@ func TestPackFilesAreRead(t *testing.T) {
 	files, err := os.ReadDir("packs")
 	if err != nil || len(files) != len(Packs()) {
 		t.Errorf("%d files, %d packs (%v)", len(files), len(Packs()), err)
+	}
+}
+
+// What a pack vouches for it vouches for in the tool that it knows, not in another one
+// with the name; what is a sink stays one.
+func TestPackGrantsHoldForKnownDefinitions(t *testing.T) {
+	for params, want := range map[string]int{"get_me()": 2, "get_me(account)": 0} {
+		s := newSet(t, "", Options{})
+		s.Bind("hub", tools(t, params, "issue_read(method, owner, repo, issue_number)", "pull_request_read(method, owner, repo, pullNumber)"))
+		if c := s.For(Tool{Upstream: "hub", Name: "get_me"}); len(c.Output) != want {
+			t.Errorf("%s: %d labels, want %d (%s)", params, len(c.Output), want, c.Source)
+		}
+	}
+	s := newSet(t, "", Options{})
+	s.Bind("chat", tools(t, "slack_list_channels(limit)", "slack_post_message(channel_id, text, webhook_url)", "slack_reply_to_thread(channel_id)", "slack_get_users()"))
+	if c := s.For(Tool{Upstream: "chat", Name: "slack_post_message"}); len(c.Output) != 0 || sinksOf(c) != "channel_id webhook_url" {
+		t.Errorf("slack_post_message: %d labels, sinks %s", len(c.Output), sinksOf(c))
 	}
 }

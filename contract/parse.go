@@ -30,6 +30,7 @@ var (
 	entryKeys = []string{
 		"exfiltrating", "sink_params", "trusted_destinations", "write_params", "path_base",
 		"allowed_path_prefixes", "arg_patterns", "max_calls", "destructive", "typed_params", "output",
+		"destination_optional",
 	}
 	laterKeys map[string]string
 )
@@ -99,10 +100,11 @@ func (r *reader) read() {
 	r.c.Exfiltrating = r.flag("exfiltrating")
 	r.c.FlowStated = r.fields["exfiltrating"] != nil
 	r.c.Destructive = r.flag("destructive")
-	r.c.SinkParams = r.selectors("sink_params", "leave it out, and every argument is read as a destination")
+	r.sinks()
+	r.c.DestinationOptional = r.flag("destination_optional")
 	r.trusted()
 	if n := r.fields["exfiltrating"]; !r.c.Exfiltrating && (n == nil || r.stated) {
-		for _, key := range []string{"sink_params", "trusted_destinations"} {
+		for _, key := range []string{"sink_params", "trusted_destinations", "destination_optional"} {
 			if n := r.fields[key]; n != nil {
 				r.p.Add(n, "%s needs exfiltrating: true beside it; without it the flow check is off for this tool", key)
 			}
@@ -150,6 +152,35 @@ func (r *reader) selectors(key, whenEmpty string) []doc.Selector {
 		}
 	}
 	return out
+}
+
+// sinks reads selectors, and templates that join several.
+func (r *reader) sinks() {
+	have := map[string]bool{}
+	add := func(sel doc.Selector) {
+		if !have[sel.String()] {
+			have[sel.String()] = true
+			r.c.SinkParams = append(r.c.SinkParams, sel)
+		}
+	}
+	for _, item := range r.texts("sink_params", "leave it out, and every argument is read as a destination") {
+		s, _ := item.Str(r.p)
+		if !strings.ContainsAny(s, "{}") {
+			if sel, ok := r.selector(item, s); ok {
+				add(sel)
+			}
+			continue
+		}
+		j, err := parseJoined(s)
+		if err != nil {
+			r.p.Add(item, "%v", err)
+			continue
+		}
+		for _, sel := range j.Parts {
+			add(sel)
+		}
+		r.c.JoinedSinks = append(r.c.JoinedSinks, j)
+	}
 }
 
 func (r *reader) selector(at *strictyaml.Node, s string) (doc.Selector, bool) {

@@ -11,16 +11,19 @@ import (
 const (
 	maxSchemaNodes = 20_000
 	maxSchemaDepth = 32
+	maxBeside      = 30 // names of one object whose words are read for what stands beside them
 )
 
 // param is one place in the arguments that a schema describes: a property, with what
 // all the ways to it say together. A list's elements count to the list.
 type param struct {
 	path        string // a selector
+	name        string // as the schema has it
 	words       []string
-	parents     [][]string // words of the properties around it, outermost first
-	siblings    *[]string  // names of the properties beside it, shared
-	hasText     bool       // strings are accepted
+	parents     [][]string      // words of the properties around it, outermost first
+	siblings    *[]string       // names of the properties beside it, shared
+	besides     map[string]bool // the words of the first of them, shared
+	hasText     bool            // strings are accepted
 	hasInteger  bool
 	untyped     bool // no type is given anywhere
 	open        bool // a string that is not one of a fixed list is accepted
@@ -145,6 +148,12 @@ func (r *schemaReader) properties(props doc.Value, p *param, depth int) {
 		}
 		siblings = append(siblings, m.Name)
 	}
+	besides := map[string]bool{}
+	for _, name := range siblings[:min(len(siblings), maxBeside)] {
+		for _, w := range splitWords(name) {
+			besides[w] = true
+		}
+	}
 	for m := range props.Members() {
 		if r.truncated {
 			return
@@ -152,7 +161,7 @@ func (r *schemaReader) properties(props doc.Value, p *param, depth int) {
 		path := p.path + quotedStep(m.Name)
 		child := r.byPath[path]
 		if child == nil {
-			child = &param{path: path, words: splitWords(m.Name), siblings: &siblings}
+			child = &param{path: path, name: m.Name, words: splitWords(m.Name), siblings: &siblings, besides: besides}
 			if len(p.words) > 0 {
 				child.parents = append(append(child.parents, p.parents...), p.words)
 			}

@@ -11,10 +11,14 @@ func TestShipped(t *testing.T) {
 		"none":    Shipped("send_email", PackChoice{None: true}),
 		"other":   Shipped("send_email", PackChoice{Names: []string{"filesystem"}}),
 		"unknown": Shipped("no_such_tool", PackChoice{}),
+		"common":  Shipped("delete_file", PackChoice{}),
 	} {
 		if len(l) != 0 {
 			t.Errorf("%s: %+v", name, l)
 		}
+	}
+	if l := Shipped("create_pull_request", PackChoice{}); len(l) != 2 {
+		t.Errorf("two packs have the tool: %+v", l)
 	}
 	if len(Shipped("write_file", PackChoice{Names: []string{"filesystem"}})) != 1 {
 		t.Error("the named pack has the tool")

@@ -11,7 +11,7 @@ func (d definition) sinks() []*param {
 	var out []*param
 	found := map[string]bool{}
 	for _, p := range d.schema.params {
-		if d.isSink(p) {
+		if d.isSink(p) || slices.Contains(d.runs.code, p) {
 			out = append(out, p)
 			found[p.path] = true
 		}
@@ -72,20 +72,42 @@ func (d definition) byName(p *param, mean meaning, ids, textual bool) bool {
 	case machine:
 		return textual && !ids && d.reachesHost(p)
 	case party:
-		if ids && !people[head] || !textual && !ids && head != "phone" && head != "mobile" {
+		if ids && !people[head] || !textual && !ids && !people[head] && head != "phone" && head != "mobile" {
 			return false
 		}
 		return d.reachesParty(p)
 	case forge:
-		isProject := head == "project" || head == "namespace" || head == "owner"
+		isProject := head != "repo" && head != "repository" && head != "bucket"
+		if head == "bucket" && d.last() == head {
+			return false // create_bucket
+		}
+		if head == "namespace" && !d.has(projects) {
+			return false
+		}
 		if (d.forge || !isProject) && d.does != verbRead && d.does != verbDelete && textual && !narrows(p) {
 			return true
 		}
 	}
+	if head == "server" && textual && !narrows(p) && (d.has(remotely) ||
+		d.does != verbRead && slices.ContainsFunc(p.words, func(w string) bool { return outward[w] || w == "remote" })) {
+		return true
+	}
+	last := p.words[len(p.words)-1]
+	if p.name == "name" && len(p.parents) == 0 && d.has(making) && repositories[d.last()] {
+		return true // create_repository(name): others may see what is put there
+	}
+	if textual && !narrows(p) && d.does != verbRead && d.does != verbDelete &&
+		(head == "" && last == "number" && d.has(dialling) || last == "address" && d.has(remotely) || last == "address" && endpoints[head]) {
+		return true
+	}
+	isPerson := personWords[head] || head == "account" && d.has(assigning)
+	if d.admits && isPerson && !narrows(p) && (textual || ids || p.hasInteger) {
+		return true
+	}
 	if head == "account" && !d.paysTo(p) {
 		return false
 	}
-	isPlace := placeWords[head] || p.words[len(p.words)-1] == "address" // shipping_address
+	isPlace := placeWords[head] || last == "address" // shipping_address
 	if isPlace && d.sendLike && !narrows(p) && (textual || ids || p.hasInteger) {
 		return true
 	}
@@ -106,18 +128,59 @@ func (d definition) reachesParty(p *param) bool {
 }
 
 // reachesHost: hosts, except as filters of a list. domain is also a word of other
-// trades, so it needs a sign that hosts are meant, or no description at all.
+// trades, so it needs a sign that hosts are meant, or no text that could give one.
 func (d definition) reachesHost(p *param) bool {
-	if narrows(p) || slices.ContainsFunc(d.words, func(w string) bool { return w == "list" || w == "search" || w == "count" }) {
+	if narrows(p) || d.lists() {
 		return false
 	}
-	if headOf(p.words) != "domain" || d.sendLike || p.description == "" {
+	head := headOf(p.words)
+	if head != "domain" && head != "site" || d.sendLike {
 		return true
 	}
-	return hostCue.MatchString(clip(p.description)) || hostCue.MatchString(strings.Join(d.words, " "))
+	cue := domainCue
+	if head == "site" {
+		cue = siteCue
+	}
+	text := clip(p.description)
+	if d.says(cue) || cue.MatchString(text) {
+		return true
+	}
+	return head == "domain" && !d.says(tradeCue) && !p.beside(trades) && !tradeCue.MatchString(text)
 }
 
-var hostCue = regexp.MustCompile(`(?i)\b(hosts?|hostname|dns|e-?mail|sites?|websites?|whois|registrar|tld|ssl|tls|certificate|subdomains?|url|ping|[a-z0-9-]+\.(com|org|net|example|io))\b`)
+// beside reports a parameter next to it whose name has one of words.
+func (p *param) beside(words map[string]bool) bool {
+	for w := range words {
+		if p.besides[w] {
+			return true
+		}
+	}
+	return false
+}
+
+// trades are words of names beside which domain is no host.
+var trades = set("entity service device light switch area ontology taxonomy category subject topic skill memory")
+
+func (d definition) lists() bool {
+	return slices.ContainsFunc(d.words, func(w string) bool { return w == "list" || w == "search" || w == "count" })
+}
+
+var (
+	// domainCue and siteCue are signs that a name on a network is meant.
+	domainCue = regexp.MustCompile(`(?i)\b(hosts?|hostname|dns|e-?mail|sites?|websites?|whois|registrar|tld|ssl|tls|certificate|subdomains?|url|ping|custom domain|domain names?|[a-z0-9-]+\.(com|org|net|example|io))\b`)
+	siteCue   = regexp.MustCompile(`(?i)\b(websites?|web ?pages?|urls?|https?|domain|[a-z0-9-]+\.(com|org|net|example|io))\b`)
+	// tradeCue are signs that domain is a word of another trade.
+	tradeCue = regexp.MustCompile(`(?i)\b(entity|entities|services?|devices?|lights?|switch(es)?|areas?|ontolog\w*|taxonom\w*|categor\w*|subjects?|topics?|field of|knowledge|business|problem|expert\w*|industry|memory|memories|skills?|language)\b`)
+)
+
+// remotely are protocols that work on another machine.
+var remotely = set("ssh scp sftp ftp rsync telnet rdp vnc smtp imap pop ldap mqtt sip ntp vpn snmp")
+
+// dialling are words of tools whose number is a telephone's.
+var dialling = set("call dial ring phone sms text fax whatsapp")
+
+// endpoints name whose address it is, in tools that do more than read.
+var endpoints = set("peer node validator contract payout withdrawal delivery server remote router")
 
 // isTo reports names such as to, send_to, shared_with.
 func (p *param) isTo() bool {
@@ -128,7 +191,7 @@ func (p *param) isTo() bool {
 		return true
 	case last == "to" && p.words[0] != "in":
 		before := p.words[slices.Index(p.words, "to")-min(1, slices.Index(p.words, "to"))]
-		return classOf(before) == verbSend || before == "to" || before == "assign" || lexicon[before] == party
+		return classOf(before) == verbSend || before == "to" || before == "assign" || before == "assigned" || lexicon[before] == party
 	case last == "with" && n > 1:
 		return strings.HasPrefix(p.words[n-2], "share")
 	}
@@ -153,23 +216,40 @@ func (d definition) reachesTo(p *param, textual bool) bool {
 // byDescription finds destinations that only the description names.
 func (d definition) byDescription(p *param, ids bool) bool {
 	head := p.words[len(p.words)-1]
-	if ids || narrows(p) || payload[head] {
+	text := clip(p.description)
+	if loc := pointCue.FindStringIndex(text); loc != nil && loc[0] < maxCueOffset && pointing[head] && d.does != verbRead && !narrows(p) && d.reachesHost(p) {
+		return true
+	}
+	if ids || filters[head] || within(p) || payload[head] {
 		return false
 	}
-	text := clip(p.description)
 	if loc := urlCue.FindStringIndex(text); loc != nil && loc[0] < maxCueOffset && !strings.HasPrefix(text[loc[1]:], "-") {
+		return true
+	}
+	if narrows(p) {
+		return false
+	}
+	if pictures[head] && d.does != verbRead && d.does != verbDelete && urlCue.MatchString(text) {
+		return true
+	}
+	if loc := machineCue.FindStringIndex(text); loc != nil && loc[0] < maxCueOffset && d.reachesHost(p) {
 		return true
 	}
 	loc := partyCue.FindStringIndex(text)
 	return loc != nil && loc[0] < maxCueOffset && d.reachesParty(p)
 }
 
+// pointing are names of parameters that may hold a host and more often something else.
+var pointing = set("target destination dest value content data record node")
+
 // A description names what a value is at its start.
 const maxCueOffset = 50
 
 var (
-	urlCue   = regexp.MustCompile(`(?i)\b(urls?|uris?|hyperlink|webhook)\b|\bhttps?://`)
-	partyCue = regexp.MustCompile(`(?i)\be-?mail (address|id)|\brecipients?\b|\bphone number|\bmailbox|\b[a-z0-9._-]+@[a-z0-9-]+\.[a-z]+|\b(iban|wallet address|account number)\b|\b(deliver|send|sent|forward|pay|transfer)(ed)? to\b`)
+	urlCue     = regexp.MustCompile(`(?i)\b(urls?|uris?|hyperlink|webhook)\b|\bhttps?://`)
+	pointCue   = regexp.MustCompile(`(?i)\b(ip|ip address(es)?|hosts?|host ?names?)\b`)
+	machineCue = regexp.MustCompile(`(?i)\b(ip address(es)?|host ?names?|domain names?|fqdn)\b`)
+	partyCue   = regexp.MustCompile(`(?i)\be-?mail (address|id)|^\W*(the )?e-?mails? (of|to|for)\b|\brecipients?\b|\bphone number|\bmailbox|\b[a-z0-9._-]+@[a-z0-9-]+\.[a-z]+|\b(iban|wallet address|account number)\b|\b(deliver|send|sent|forward|pay|transfer)(ed)? to\b`)
 )
 
 // narrows reports that a parameter filters what is found, or says who sends, rather
@@ -182,6 +262,11 @@ func narrows(p *param) bool {
 	if mean != locator && slices.ContainsFunc(p.words, func(w string) bool { return senders[w] }) {
 		return true
 	}
+	return within(p)
+}
+
+// within reports a parameter of a filter, or of an object that says who sends.
+func within(p *param) bool {
 	return slices.ContainsFunc(p.parents, func(words []string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return filters[w] || w == "from" || w == "sender" })
 	})
@@ -210,7 +295,10 @@ func meaningOf(words []string) (mean meaning, ids bool) {
 		return noMeaning, false
 	}
 	last := words[len(words)-1]
-	ids = last == "id" || last == "identifier"
+	ids = idWords[last]
+	if last != "id" && slices.Contains(words, "connection") && (last == "string" || last == "uri") {
+		return locator, false
+	}
 	mean = lexicon[headOf(words)]
 	if last == "name" && mean == party {
 		mean = noMeaning // recipient_name is shown, not reached

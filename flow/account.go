@@ -67,8 +67,8 @@ func (q *query) account(l *Ledger) (id uint32, ok bool) {
 				reach[to] = append(reach[to], group{from, word, e})
 			default:
 				for _, g := range reach[from] {
-					if e, seen := l.facts.get(q.scan.keys[factPair].pair(g.word, word)); seen {
-						reach[to] = append(reach[to], group{from, word, max(e, g.id)})
+					if e2, seen := q.pair(l, q.scan.keys[factPair].pair(g.word, word)); seen {
+						reach[to] = append(reach[to], group{from, word, max(e, e2, g.id)})
 						break
 					}
 				}

@@ -2,120 +2,171 @@ package flow
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"strings"
+	"os"
+	"runtime"
+	"strconv"
 	"testing"
 )
 
-// vocabulary is made up: 20,000 words, common ones more often, as in prose.
-func vocabulary(r *rand.Rand) []string {
-	words := make([]string, 20_000)
-	for i := range words {
-		b := make([]byte, 2+r.IntN(9))
-		for j := range b {
-			b[j] = byte('a' + r.IntN(26))
-		}
-		words[i] = string(b)
-	}
-	return words
+// perCore reports the speed by the time that all cores spent, and what the ledger holds.
+func perCore(b *testing.B, bytes int, cpu float64, l *Ledger, recorded int) {
+	b.ReportMetric(float64(bytes)/cpu*1e3, "MB/s-core")
+	b.ReportMetric(float64(l.Bytes())/float64(recorded), "B/B")
 }
 
-// prose writes n bytes of text; mixed puts addresses, links and other scripts in.
-func prose(r *rand.Rand, words []string, n int, mixed bool) string {
-	var b strings.Builder
-	b.Grow(n + 100)
-	for k := 0; b.Len() < n; k++ {
-		w := words[int(float64(len(words))*r.Float64()*r.Float64()*r.Float64())]
-		if k%12 == 0 {
-			w = strings.ToUpper(w[:1]) + w[1:]
-		}
-		b.WriteString(w)
-		switch {
-		case k%12 == 11:
-			b.WriteString(".\n")
-		case mixed && k%97 == 96:
-			fmt.Fprintf(&b, " <%s@%s.example>, ", w, words[r.IntN(len(words))])
-		case mixed && k%101 == 100:
-			fmt.Fprintf(&b, " https://www.%s.example/%s?id=%d&x=%%20 ", words[r.IntN(len(words))], w, k)
-		case mixed && k%53 == 52:
-			b.WriteString(" “Zoë” — naïve Ölpreis ")
-		case mixed && k%211 == 210:
-			b.WriteString(" 予算を確認して ")
-		default:
-			b.WriteByte(' ')
-		}
-	}
-	return b.String()
-}
-
+// BenchmarkObserve records 16 MB of the corpus, again and again, each time in a new
+// ledger.
 func BenchmarkObserve(b *testing.B) {
-	for _, mixed := range []bool{false, true} {
-		name := map[bool]string{false: "ascii", true: "mixed"}[mixed]
-		b.Run(name, func(b *testing.B) {
-			r := rand.New(rand.NewPCG(1, 2))
-			words := vocabulary(r)
-			outs := make([]Output, 64)
-			for i := range outs {
-				outs[i] = output(b, "read", uint64(i), result(prose(r, words, 256<<10, mixed)))
+	for _, o := range []struct {
+		name string
+		LedgerOptions
+	}{{"copies", LedgerOptions{}}, {"no copies", LedgerOptions{NoCopies: true}}} {
+		b.Run(o.name, func(b *testing.B) {
+			c := newCorpus()
+			type made struct {
+				out  Output
+				size int
 			}
-			b.SetBytes(256 << 10)
+			var outs []made
+			total := 0
+			for total < 16<<20 {
+				out, size := c.output(b, 100<<10)
+				outs = append(outs, made{out, size})
+				total += size
+			}
+			runtime.GC()
+			b.SetBytes(int64(total))
 			b.ReportAllocs()
-			l := NewLedger(LedgerOptions{})
-			for i := 0; b.Loop(); i++ {
-				if i%len(outs) == 0 {
-					l = NewLedger(LedgerOptions{})
+			start := cpuTime()
+			var l *Ledger
+			for b.Loop() {
+				l = NewLedger(o.LedgerOptions)
+				for _, m := range outs {
+					l.Observe(m.out)
 				}
-				l.Observe(outs[i%len(outs)])
 			}
+			perCore(b, total*b.N, float64(cpuTime()-start), l, total)
 		})
 	}
 }
 
-// BenchmarkObserveRows is JSON rows of short strings, as listings have them.
-func BenchmarkObserveRows(b *testing.B) {
-	r := rand.New(rand.NewPCG(1, 2))
-	words := vocabulary(r)
-	var rows []any
-	size := 0
-	for i := range 2000 {
-		row := map[string]any{
-			"id": fmt.Sprintf("%08x-%04x", r.Uint32(), r.Uint32()&0xffff), "name": words[i] + " " + words[i+1],
-			"email": words[i] + "@" + words[i+2] + ".example", "path": "/srv/" + words[i] + "/" + words[i+3] + ".go", "size": i,
-		}
-		rows = append(rows, row)
-		size += 90 + 2*len(words[i])
-	}
-	out := output(b, "list", 1, map[string]any{"structuredContent": map[string]any{"rows": rows}})
-	b.SetBytes(int64(size))
-	b.ReportAllocs()
-	for b.Loop() {
-		NewLedger(LedgerOptions{}).Observe(out)
+// BenchmarkObserveKind is BenchmarkObserve for the kinds of output alone.
+func BenchmarkObserveKind(b *testing.B) {
+	for kind, name := range []string{"prose", "json", "json in text", "html", "mail", "markdown"} {
+		b.Run(name, func(b *testing.B) {
+			c := newCorpus()
+			var outs []Output
+			total := 0
+			for total < 4<<20 {
+				c.made = kind + 5
+				out, size := c.output(b, 100<<10)
+				outs, total = append(outs, out), total+size
+			}
+			b.SetBytes(int64(total))
+			b.ReportAllocs()
+			start := cpuTime()
+			var l *Ledger
+			for b.Loop() {
+				l = NewLedger(LedgerOptions{})
+				for _, out := range outs {
+					l.Observe(out)
+				}
+			}
+			perCore(b, total*b.N, float64(cpuTime()-start), l, total)
+		})
 	}
 }
 
+// filled returns a ledger that has recorded megabytes of the corpus, and how fast.
+func filled(b *testing.B, o LedgerOptions, megabytes int) (l *Ledger, c *corpus, recorded int, cpu float64) {
+	o.MaxBytes = 8 << 30
+	l, c = NewLedger(o), newCorpus()
+	for recorded < megabytes<<20 {
+		out, size := c.output(b, 256<<10)
+		recorded += size
+		start := cpuTime()
+		l.Observe(out)
+		cpu += float64(cpuTime() - start)
+	}
+	runtime.GC()
+	return l, c, recorded, cpu
+}
+
+// BenchmarkLookup looks destinations up after 1 and 64 MB, and after as many as
+// SALLYPORT_BENCH_MB says (1024 takes two GB of memory and some minutes): 64 of them in
+// turn, and "cold" 4096 of them, which a large ledger then has to fetch from memory, and a
+// ledger of a megabyte from the cache of the processor. It reports how fast and in how
+// much memory those megabytes were recorded.
 func BenchmarkLookup(b *testing.B) {
-	for _, mb := range []int{1, 64} {
-		r := rand.New(rand.NewPCG(1, 2))
-		words := vocabulary(r)
-		l := NewLedger(LedgerOptions{MaxFacts: 100_000_000})
-		for i := range mb {
-			l.Observe(output(b, "read", uint64(i), result(prose(r, words, 1<<20, true))))
-		}
-		for _, c := range []struct{ name, dest string }{
-			{"email", "nobody@never-seen.example"},
-			{"seen", words[1] + " " + words[2]},
-			{"url", "https://www.never-seen.example/path?x=1"},
-			{"account", "XX82 TEST 1234 5698 7654 32"},
+	sizes := []int{1, 64}
+	if n, err := strconv.Atoi(os.Getenv("SALLYPORT_BENCH_MB")); err == nil {
+		sizes = append(sizes, n)
+	}
+	for _, mb := range sizes {
+		l, c, recorded, cpu := filled(b, LedgerOptions{}, mb)
+		var ms runtime.MemStats
+		runtime.ReadMemStats(&ms)
+		b.Logf("%d MB: %.1f MB/s-core, %.2f B/B, heap %d MB, %d facts", mb, float64(recorded)/cpu*1e3, float64(l.Bytes())/float64(recorded), ms.HeapAlloc>>20, l.Facts())
+		for _, k := range []struct {
+			name string
+			dest func(i int) string
+		}{
+			{"unknown mail", func(i int) string { return fmt.Sprintf("nobody%d@never%d.example", i, i) }},
+			{"seen mail", func(int) string { return c.mail() }},
+			{"unknown url", func(i int) string { return fmt.Sprintf("https://www.never%d.example/path?x=%d", i, i) }},
+			{"text", func(int) string { return c.name() + " " + c.name() }},
 		} {
-			d := Flatten("to", value(b, c.dest))[0]
-			b.Run(fmt.Sprintf("%dMB/%s", mb, c.name), func(b *testing.B) {
-				b.ReportAllocs()
+			ds := make([]Destination, 4096)
+			for i := range ds {
+				ds[i] = Flatten("to", value(b, k.dest(i)))[0]
+			}
+			for _, n := range []int{64, len(ds)} {
+				name := map[bool]string{false: "warm", true: "cold"}[n == len(ds)]
+				b.Run(fmt.Sprintf("%s/%s/%dMB", k.name, name, mb), func(b *testing.B) {
+					b.ReportAllocs()
+					start := cpuTime()
+					for i := 0; b.Loop(); i++ {
+						l.Lookup(ds[i%n])
+					}
+					b.ReportMetric(float64(cpuTime()-start)/float64(b.N), "cpu-ns/op")
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkMemory reports memory for each recorded byte, with copies and without.
+func BenchmarkMemory(b *testing.B) {
+	sizes := []int{1, 16, 64}
+	if n, err := strconv.Atoi(os.Getenv("SALLYPORT_BENCH_MB")); err == nil {
+		sizes = append(sizes, n)
+	}
+	for _, mb := range sizes {
+		for _, without := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%dMB/copies=%v", mb, !without), func(b *testing.B) {
 				for b.Loop() {
-					l.Lookup(d)
+					l, _, recorded, cpu := filled(b, LedgerOptions{NoCopies: without}, mb)
+					perCore(b, recorded, cpu, l, recorded)
+					t := &l.facts
+					b.ReportMetric(float64(t.facts.size)/float64(recorded), "facts-B/B")
+					b.ReportMetric(float64(t.pairs.size)/float64(recorded), "pairs-B/B")
+					b.ReportMetric(float64(t.runs.size)/float64(recorded), "runs-B/B")
+					b.ReportMetric(float64(t.places.size)/float64(recorded), "places-B/B")
 				}
-				b.ReportMetric(float64(l.Facts()), "facts")
 			})
 		}
+	}
+}
+
+func BenchmarkCopied(b *testing.B) {
+	l, c, _, _ := filled(b, LedgerOptions{}, 16)
+	c.b.Reset()
+	c.prose(10 << 10)
+	text := c.b.String()
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		l.Copied(text)
 	}
 }
 
@@ -127,6 +178,21 @@ func BenchmarkFlatten(b *testing.B) {
 			for b.Loop() {
 				Flatten("to", v)
 			}
+		})
+	}
+}
+
+// BenchmarkUnfolded is the search for other readings alone.
+func BenchmarkUnfolded(b *testing.B) {
+	for name, text := range map[string]string{"prose": corpusProse(256<<10, false), "links": corpusProse(256<<10, true)} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			read := 0
+			for b.Loop() {
+				unfolded(text, func(s string) { read += len(s) })
+			}
+			b.ReportMetric(float64(read)/float64(b.N)/float64(len(text)), "read/B")
 		})
 	}
 }

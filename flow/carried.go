@@ -1,15 +1,17 @@
 package flow
 
 import (
+	"slices"
 	"strings"
-	"unicode"
+	"unicode/utf8"
 )
 
 // Carried is a reference in the content of a call for which nobody answers.
 type Carried struct {
-	Text     string   // as the content has it; hostile; "" when only its source is known
+	Text     string   // in canonical form; hostile; "" when only its source is known
 	Origin   Origin   // Untrusted; Inside on a page that the user named; Unknown
 	Evidence Evidence // where it was first seen, if it was
+	More     bool     // stands for others that are not listed; the rest is then empty
 }
 
 // maxCarried bounds what one content reports.
@@ -18,30 +20,53 @@ const maxCarried = 8
 // Carried finds the links, addresses and accounts in text that were seen in output from
 // outside or on an endorsed page, and the links that were never seen: a link that an
 // agent makes up can carry data in its path or query. What is known from elsewhere is
-// passed over. It returns at most a few; none means that the text carries none. It is
-// safe for concurrent use.
-func (l *Ledger) Carried(text string) []Carried {
-	c := carrier{l: l, excused: map[uint64]bool{}, seen: map[string]bool{}}
+// passed over. It returns at most nine; none means that the text carries none. It is safe
+// for concurrent use.
+//
+// trusted says which destinations may stand anywhere; nil: none.
+func (l *Ledger) Carried(text string, trusted func(Destination) bool) []Carried {
+	c := carrier{l: l, full: l.Full(), trusted: trusted, excused: map[uint64]bool{}, seen: map[string]bool{}, reported: map[string]bool{}}
 	c.scan(text)
 	unfolded(text, c.scan)
-	c.explain(text)
-	unfolded(text, c.explain)
+	for i, explain := range []func(string){c.tokens, c.pieces} {
+		if i > 0 && c.explained() {
+			break
+		}
+		explain(text)
+		unfolded(text, explain)
+	}
 	c.accounts(text)
+	if !plainASCII(text) {
+		c.accounts(Fold(text))
+	}
 	c.unexplained()
-	return c.found
+	found := append(c.found, c.unknown...)
+	if len(found) > maxCarried {
+		found, c.more = found[:maxCarried], true
+	}
+	if c.more {
+		found = append(found, Carried{More: true})
+	}
+	return found
 }
 
 // A carrier looks through one content.
 type carrier struct {
-	l       *Ledger
-	hits    []hit           // facts of addresses and hosts that outside text shows
-	excused map[uint64]bool // facts of references that come from elsewhere, or are reported
-	seen    map[string]bool
-	found   []Carried
+	l        *Ledger
+	trusted  func(Destination) bool
+	hits     []hit           // facts of addresses and hosts that outside text shows
+	excused  map[uint64]bool // facts of references that come from elsewhere, or are reported
+	seen     map[string]bool // words that were looked at
+	reported map[string]bool
+	found    []Carried
+	unknown  []Carried
+	more     bool // not all was looked at
+	full     bool // the ledger does not know what it has not seen
 }
 
 type hit struct {
-	fact, evidence uint64
+	fact     uint64
+	evidence uint32
 }
 
 // scan collects the facts of text that outside text shows.
@@ -53,72 +78,101 @@ func (c *carrier) scan(text string) {
 	c.l.mu.RLock()
 	defer c.l.mu.RUnlock()
 	for _, h := range q.any {
-		if id, ok := c.l.facts.get(h); ok && !c.excused[h] {
-			c.hits = append(c.hits, hit{h, uint64(id)})
+		if id, ok := c.l.facts.get(h); ok {
+			c.hits = append(c.hits, hit{h, id})
 		}
 	}
 }
 
-// explain looks every reference in text up: what outside text shows is reported, what is
-// known from elsewhere excuses its facts.
-func (c *carrier) explain(text string) {
+// explained reports that every hit is of a reference that was looked up.
+func (c *carrier) explained() bool {
+	return !slices.ContainsFunc(c.hits, func(h hit) bool { return !c.excused[h.fact] })
+}
+
+// tokens looks every reference in text up that stands as a word of its own: what outside
+// text shows is reported, what is known from elsewhere excuses its facts.
+func (c *carrier) tokens(text string) {
 	for f := range strings.FieldsSeq(text) {
-		if !strings.ContainsAny(f, "@.:/") {
-			continue
+		if !strings.ContainsAny(strings.TrimRight(f, ".:"), "@.:/") {
+			continue // a word, at the end of a sentence or not
 		}
 		for _, t := range typedTokens(f) {
-			if !c.seen[t] {
-				c.seen[t] = true
-				c.token(t)
+			if t = strings.TrimRight(t, ".,;:!?'\""); t == "" || c.seen[t] || hostileText(t) != "" {
+				continue
+			}
+			c.seen[t] = true
+			for _, d := range parseList(t) {
+				c.reference(d)
 			}
 		}
 	}
 }
 
-func (c *carrier) token(t string) {
-	if hostileText(t) != "" {
-		return
-	}
-	for _, d := range parseList(t) {
-		if d.Malformed != "" || d.Kind == Text {
+// pieces looks up what is glued to other things: href=https://x.example, key:x.example.
+func (c *carrier) pieces(text string) {
+	for f := range strings.FieldsFuncSeq(text, func(r rune) bool { return r < utf8.RuneSelf && !alnum(byte(r)) && !inner(byte(r)) }) {
+		f = strings.Trim(f, ".-_+")
+		if strings.IndexByte(f, '.') < 0 || c.seen[f] || hostileText(f) != "" {
 			continue
 		}
-		f := c.l.Lookup(d)
-		switch {
-		case f.Origin == Untrusted, f.Endorsed:
-			c.report(t, f)
-		case f.Origin == Unknown && d.Kind != Email && c.leads(t):
-			c.report(t, f)
-		}
-		q := c.l.queries.Get().(*query)
-		q.reset(c.l, outside, d)
-		for _, h := range append(q.any, q.part...) {
-			c.excused[h] = true
-		}
-		c.l.queries.Put(q)
+		c.seen[f] = true
+		c.reference(parseOne(f))
 	}
 }
 
-// leads reports a token that readers and programs take for a link: hosts that are also the
-// names of files or of code are none.
-func (c *carrier) leads(t string) bool {
-	for _, d := range wholly(t) {
-		if d.Malformed == "" && (d.Kind == URL || d.Kind == Host && !isIP(d.parts.host) && d.parts.port == "") {
-			return true
-		}
-	}
-	return false
-}
-
-func (c *carrier) report(text string, f Finding) {
-	if len(c.found) >= maxCarried {
+// reference reports d if nobody answers for it, and excuses its facts. What may be the
+// name of a file or of code is no host.
+func (c *carrier) reference(d Destination) {
+	if d.Malformed != "" || d.Kind == Text {
 		return
 	}
-	r := Carried{Text: text, Origin: f.Origin}
+	f := c.l.Lookup(d)
+	h := d.parts.host
+	file := d.Kind == Host && !isIP(h) && d.parts.port == "" && h != "localhost" && (!knownTop(h) || fileName(h))
+	switch {
+	case file, c.trusted != nil && c.trusted(d):
+	case f.Origin == Untrusted, f.Endorsed, f.Origin == Unknown && c.full:
+		c.report(d, f)
+	case f.Origin == Unknown && d.Kind != Email && leads(d.Raw):
+		c.report(d, f)
+	}
+	q := c.l.queries.Get().(*query)
+	q.reset(c.l, outside, d)
+	for _, h := range q.any {
+		c.excused[h] = true
+	}
+	for _, h := range q.part {
+		c.excused[h] = true
+	}
+	c.l.queries.Put(q)
+}
+
+// leads reports a token that readers and programs take for a link.
+func leads(t string) bool {
+	return slices.ContainsFunc(wholly(t), func(d Destination) bool {
+		return d.Malformed == "" && (d.Kind == URL || d.Kind == Host && !isIP(d.parts.host) && d.parts.port == "")
+	})
+}
+
+func (c *carrier) report(d Destination, f Finding) {
+	key := string(rune(d.Kind)) + d.Canonical
+	list := &c.found
+	if f.Origin == Unknown {
+		list = &c.unknown
+	}
+	switch {
+	case c.reported[key]:
+		return
+	case len(*list) == maxCarried:
+		c.more = true
+		return
+	}
+	c.reported[key] = true
+	r := Carried{Text: d.Canonical, Origin: f.Origin}
 	if len(f.Evidence) > 0 {
 		r.Evidence = f.Evidence[0]
 	}
-	c.found = append(c.found, r)
+	*list = append(*list, r)
 }
 
 // unexplained reports a source of which the reference could not be cut out.
@@ -129,125 +183,59 @@ func (c *carrier) unexplained() {
 	for _, h := range c.hits {
 		if !c.excused[h.fact] {
 			c.l.mu.RLock()
-			e := c.l.evidence(uint32(h.evidence))
+			e := c.l.evidence(h.evidence)
 			c.l.mu.RUnlock()
-			c.found = append(c.found, Carried{"", Untrusted, e})
+			c.found = append(c.found, Carried{Origin: Untrusted, Evidence: e})
 			return
 		}
 	}
 }
 
-// accounts looks up what has the form of an account: an IBAN, a card or telephone number,
-// a wallet's address.
+// maxLooked bounds the accounts of one content that are looked up, beside those of which
+// it is plain that nothing was seen; a content with more counts as carrying one.
+const maxLooked = 20_000
+
+// accounts looks up what has the form of an account. A number that is known in another
+// spelling is known.
 func (c *carrier) accounts(text string) {
-	for _, a := range accountsIn(text) {
-		d := parseText(a)
-		if d.Malformed != "" || c.seen[a] {
-			continue
+	looked, first, begun := 0, -1, false
+	key := c.l.keys[outside][factWord]
+	accountsIn(text, func(r run) (known, more bool) {
+		c.l.mu.RLock()
+		seen := c.l.has(key.sip([]byte(r.letter)))
+		if !seen && r.first != first {
+			first, begun = r.first, c.l.beginsSeen(r)
 		}
-		c.seen[a] = true
-		if f := c.l.Lookup(d); f.Origin == Untrusted {
-			c.report(a, f)
+		c.l.mu.RUnlock()
+		if !seen && !begun && !c.full {
+			return false, true
 		}
-	}
-}
-
-const (
-	maxAccounts  = 200 // in one content
-	maxGroups    = 12  // of one number
-	shortAccount = 9   // digits that make a number of one group or several an account
-)
-
-// accountsIn finds numbers that people and payments are reached by. Dates, times and
-// amounts are none.
-func accountsIn(text string) []string {
-	var all []string
-	words := strings.FieldsFunc(text, func(r rune) bool {
-		return r != '-' && r != '.' && r != '/' && r != '+' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		if looked++; looked > maxLooked {
+			c.more = true
+			return false, false
+		}
+		d := parseText(r.String())
+		f := c.l.Lookup(d)
+		if (f.Origin == Untrusted || f.Origin == Unknown && c.full) && !c.seen[r.letter] && (c.trusted == nil || !c.trusted(d)) {
+			c.seen[r.letter] = true
+			c.report(d, f)
+		}
+		return f.Origin != Unknown, !c.more
 	})
-	for i := 0; i < len(words) && len(all) < maxAccounts; i++ {
-		best := ""
-		run := ""
-		for n := 0; n < maxGroups && i+n < len(words); n++ {
-			w := strings.Trim(words[i+n], "-./")
-			if n > 0 && !groupOfNumber(w) {
-				break
-			}
-			if run != "" {
-				run += " "
-			}
-			if run += w; accountForm(run) {
-				best = run
-			}
-		}
-		if best != "" {
-			all = append(all, best)
-		}
-	}
-	return all
 }
 
-// groupOfNumber reports a word that can go on a number: four characters, digits or
-// capitals as IBANs are printed.
-func groupOfNumber(w string) bool {
-	digits := 0
-	for i := range len(w) {
-		switch {
-		case w[i] >= '0' && w[i] <= '9':
-			digits++
-		case w[i] >= 'A' && w[i] <= 'Z', w[i] >= 'a' && w[i] <= 'z':
-		default:
-			return false
-		}
-	}
-	return digits == len(w) && len(w) > 0 && len(w) <= 6 || len(w) == 4
-}
-
-// accountForm reports the form of an IBAN (ISO 13616), of a wallet, or of a number of at
-// least nine digits that is no date.
-func accountForm(s string) bool {
-	compact := strings.Map(func(r rune) rune {
-		if r == ' ' || r == '-' || r == '.' || r == '/' {
-			return -1
-		}
-		return r
-	}, s)
-	digits, letters := 0, 0
-	plus := strings.HasPrefix(compact, "+")
-	for _, r := range strings.TrimPrefix(compact, "+") {
-		switch {
-		case r >= '0' && r <= '9':
-			digits++
-		case r < 128 && unicode.IsLetter(r):
-			letters++
-		default:
-			return false
-		}
-	}
-	n := digits + letters
-	switch {
-	case letters == 0 && plus:
-		return digits >= 7
-	case letters == 0:
-		return digits >= shortAccount && digits <= 24 && !dateLike(s)
-	case n < 14 || n > 64:
-		return false
-	}
-	iban := letter(compact[0]) && letter(compact[1]) && digit(compact[2]) && digit(compact[3]) && n <= 34 && digits >= 8
-	wallet := strings.IndexByte(s, ' ') < 0 && n >= 26 && digits >= 4 && letters >= 4 && strings.IndexByte(s, '-') < 0 && strings.IndexByte(s, '/') < 0
-	return iban || wallet
-}
-
-func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-func digit(c byte) bool  { return c >= '0' && c <= '9' }
-
-// dateLike reports digits that start with a year and a month, as times and dates do.
-func dateLike(s string) bool {
-	groups := strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '-' || r == '.' || r == '/' })
-	for i, g := range groups {
-		if len(g) == 4 && (strings.HasPrefix(g, "19") || strings.HasPrefix(g, "20")) && len(groups) > 1 && (i == 0 || i == 2) {
+// beginsSeen reports that some output shows a word that the run starts with, without
+// which it can stand nowhere in groups. The lock must be held.
+func (l *Ledger) beginsSeen(r run) bool {
+	for n := minGroup; n <= min(maxGroup, len(r.letter)); n++ {
+		if l.has(l.keys[outside][factWord].sip([]byte(r.letter[:n]))) {
 			return true
 		}
 	}
-	return len(groups) == 1 && (len(s) == 12 || len(s) == 14) && strings.HasPrefix(s, "20") // 202611300945
+	return len(r.groups[0]) < minGroup && l.has(l.keys[outside][factWord].sip([]byte(r.letter[:len(r.groups[0])])))
+}
+
+func (l *Ledger) has(h uint64) bool {
+	_, ok := l.facts.get(h)
+	return ok
 }

@@ -1,12 +1,118 @@
 package flow
 
-// Copy says how much of a text was copied from output.
+import (
+	"strings"
+	"unicode"
+)
+
+// Copy says how much of a text was copied.
 type Copy struct {
-	Words    int // of the text
-	Copied   int // of these lie in runs of five or more that output showed
-	Evidence Evidence
+	Words    int      // words of the text
+	Copied   int      // words of it that stand in runs of five or more words of recorded output
+	Evidence Evidence // where one of the runs was first seen; the zero Evidence if that is not known
 }
 
-// Copied finds runs of five words or more in text that stand in recorded output from
-// outside.
-func (l *Ledger) Copied(string) Copy { return Copy{} }
+// Copied says how much of text stands word for word in recorded output from outside: in
+// runs of at least five words that follow each other there as they do in text. Case, punctuation,
+// white space and what [Fold] removes do not count. A run that begins in one string of
+// an output and ends in another is none. The places of one run in sixteen are recorded,
+// so that a short copy has no Evidence. With [LedgerOptions].NoCopies nothing is copied.
+func (l *Ledger) Copied(text string) Copy {
+	r := l.readers.Get().(*copyReader)
+	defer l.readers.Put(r)
+	return r.read(text)
+}
+
+// A copyReader looks the runs of one text up, a batch at a time.
+type copyReader struct {
+	scan   scanner
+	ledger *Ledger
+	runs   []uint64 // not yet looked up
+	done   int      // runs looked up
+	copied int      // words known to be copied
+	upTo   int      // no word from here on is counted in copied
+	where  Evidence // of one of the runs
+	known  bool     // where is set
+}
+
+func newCopyReader(l *Ledger) *copyReader {
+	r := &copyReader{ledger: l}
+	r.scan.keys, r.scan.take, r.scan.copies = &l.keys[outside], r.fact, true
+	return r
+}
+
+func (r *copyReader) read(text string) Copy {
+	r.copied, r.where, r.known = 0, Evidence{}, false
+	words := 0
+	for text != "" {
+		prose, rest := untilReference(text)
+		r.done, r.upTo = 0, 0
+		r.scan.text(prose)
+		r.lookup()
+		words += int(r.scan.count)
+		text = rest
+	}
+	return Copy{words, r.copied, r.where}
+}
+
+// untilReference cuts text at its first link or address, and that off what follows.
+func untilReference(text string) (prose, rest string) {
+	at := 0
+	for {
+		i := strings.IndexAny(text[at:], "@/.")
+		if i < 0 {
+			return text, ""
+		}
+		i += at
+		start := strings.LastIndexFunc(text[:i], unicode.IsSpace) + 1
+		end := len(text)
+		if n := strings.IndexFunc(text[i:], unicode.IsSpace); n >= 0 {
+			end = i + n
+		}
+		if end-start <= MaxDestination && refersTo(text[start:end]) {
+			return text[:start], text[end:]
+		}
+		at = end
+	}
+}
+
+// refersTo reports a token that is a link or an address, in brackets or not.
+func refersTo(token string) bool {
+	if strings.Contains(token, "://") {
+		return true
+	}
+	bare := stripped(token)
+	return strings.ContainsAny(bare, "@/.") && len(wholly(bare)) > 0
+}
+
+func (r *copyReader) fact(k kind, h uint64) {
+	if k != factRun {
+		return
+	}
+	if r.runs = append(r.runs, h); len(r.runs) == batchLen {
+		r.lookup()
+	}
+}
+
+// lookup counts the words of the runs that were seen. The run number n, from 0, is the
+// words from n to n+4.
+func (r *copyReader) lookup() {
+	r.ledger.mu.RLock()
+	defer r.ledger.mu.RUnlock()
+	for i, h := range r.runs {
+		id, ok := r.ledger.facts.run(h)
+		if !ok {
+			continue
+		}
+		if id != 0 && !r.known {
+			if e := r.ledger.evidence(id); !e.Forgotten {
+				r.where, r.known = e, true
+			}
+		}
+		end := r.done + i + runWords
+		r.copied += min(runWords, end-r.upTo)
+		r.upTo = end
+	}
+	r.done += len(r.runs)
+	r.runs = r.runs[:0]
+}

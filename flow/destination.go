@@ -32,6 +32,7 @@ type parts struct {
 	scheme string // of a URL; "" when it was left out
 	port   string // of a URL or Host, without leading zeros; "" if it is the scheme's own or not given
 	path   string // of a URL, starting with "/"
+	code   bool   // Text of a command, script or query
 	sigil  byte   // "#", "@" or "!" before Text, 0 for none
 }
 
@@ -97,11 +98,9 @@ func guessKind(s string) DestKind {
 	return Text
 }
 
-// trimSpace trims what is white space and nothing worse: a line break at the end of a
-// destination is a control character.
-func trimSpace(s string) string {
-	return strings.TrimFunc(s, func(r rune) bool { return r == ' ' || r == '\t' || r == 0xA0 || r == 0x3000 })
-}
+// trimSpace trims what every reader trims, and nothing else: a line break at the end of a
+// destination is a control character, and a no-break space is part of an address to some.
+func trimSpace(s string) string { return strings.Trim(s, " \t") }
 
 // hostileText says why a destination must be refused whatever it is, "" if it need not.
 func hostileText(s string) string {

@@ -11,9 +11,14 @@
 //
 // # What counts as seen
 //
-// Output is folded ([Fold]), and once more with JSON escapes, HTML entities,
-// percent-encoding and tags inside words taken away where there are any. Text that is
-// a JSON list or object is read like structured content.
+// Output is folded ([Fold]), and where it holds signs of a disguise the words round them
+// are read again without it, up to three disguises deep: escapes of JSON, C, CSS, Markdown
+// and HTML, percent-encoding, tags inside words; base64 and hexadecimal that decode to
+// text; quoted-printable, UTF-7, encoded words; strings put together with "+", lines that
+// go on in the next; "name at host dot tld" and brackets, spaces or words for what is
+// meant; letters that look like Latin ones; text behind a right-to-left override. The text
+// of a sink is read the same way. Text that is a JSON list or object is read like
+// structured content.
 //
 // An address is seen when it stands there as a whole, its +tag and dots aside. A URL or
 // host is seen when its registrable domain is, whatever the sub-domain, scheme, port and
@@ -28,5 +33,9 @@
 // also looked for in one piece and cut into other groups. Plain text under [MinText]
 // characters is never Untrusted.
 //
-// Not read yet: base64, quoted-printable, look-alike letters, "name at host dot tld".
+// Names and local parts beyond ASCII count in the form without marks and with look-alike
+// letters as the Latin ones, if that leaves ASCII. An IPv6 address or a name that leads to
+// an IPv4 address counts as that too. Digits and letters that look alike (0 and o, 1 and
+// l), pairs like "rn" and "m", ciphers such as rot13, other languages' words for "at", base32,
+// and an address given in parts are not read: what hides in them is Unknown.
 package flow

@@ -99,9 +99,11 @@ func granted(s string) (d Destination, named, ok bool) {
 	return d, named, true
 }
 
-// idText reports a value that can be an opaque id.
+// idText reports a value that can be an opaque id: one word that is no destination,
+// folded or not.
 func idText(s string) bool {
-	return s != "" && len(s) <= maxGrant && !strings.ContainsAny(s, "@./:") && hostileText(s) == ""
+	return s != "" && len(s) <= maxGrant && !strings.ContainsAny(s, "@./:") && hostileText(s) == "" &&
+		!strings.ContainsAny(Fold(s), "@./: ")
 }
 
 // headerField is one line of a header block.

@@ -16,8 +16,23 @@ const maxLevels = 600
 // lists or objects, and URLs inside the path or query of others. Every scalar but ""
 // and null yields at least one destination, so that a value that cannot be read is
 // never lost. It never returns more than [MaxDestinations] and one.
+//
+// Text that is longer than a name yields the URLs, addresses, IP addresses and hosts
+// under a known top-level domain that stand in it, and then itself: what is trusted in
+// it never speaks for the whole. A parameter that is named as code (command, script,
+// sql, argv) may hold line breaks, backslashes and up to 256 KiB; its text counts as
+// seen only from five words on.
 func Flatten(place string, v doc.Value) []Destination {
 	f := flattener{sink: true}
+	f.value(place, v, 0)
+	return f.found
+}
+
+// FlattenAny is [Flatten] for an argument of which nobody said that it is a destination,
+// in a call that may go where any argument says: text of several lines, or longer than a
+// name, may be content as well, and is read as code is.
+func FlattenAny(place string, v doc.Value) []Destination {
+	f := flattener{sink: true, any: true}
 	f.value(place, v, 0)
 	return f.found
 }
@@ -25,7 +40,9 @@ func Flatten(place string, v doc.Value) []Destination {
 // Scan finds destinations in an argument that is not a declared sink: only values
 // that are, as a whole, mail addresses, a URL on a network, a host under a top-level
 // domain in use, or an IP address. Two-label names that end like a file of source
-// code or documents (README.md, run.sh) are taken for files.
+// code or documents (README.md, run.sh) are taken for files. A short value with a line
+// break in it and a header field behind that which names a recipient is Malformed,
+// unless the parameter is named as a body.
 func Scan(place string, v doc.Value) []Destination {
 	f := flattener{}
 	f.value(place, v, 0)
@@ -41,6 +58,7 @@ func ScanText(place, s string) []Destination {
 
 type flattener struct {
 	sink  bool // a declared sink: everything is a destination
+	any   bool // a sink that nobody declared
 	full  bool
 	found []Destination
 }
@@ -109,11 +127,23 @@ func (f *flattener) str(place, s string, level int) {
 			}
 		}
 	}
-	if f.sink {
+	switch d, bad := injected(place, s); {
+	case f.any && bad:
+		f.add(placed(place, []Destination{d})...)
+	case f.sink && (codeParam(place) || f.any && maybeContent(s)):
+		f.add(placed(place, code(s))...)
+	case f.sink:
 		f.add(placed(place, parseList(s))...)
-		return
+	case bad:
+		f.add(placed(place, []Destination{d})...)
+	default:
+		f.add(placed(place, wholly(s))...)
 	}
-	f.add(placed(place, wholly(s))...)
+}
+
+// maybeContent reports text of several lines, or longer than a name.
+func maybeContent(s string) bool {
+	return strings.ContainsAny(s, "\r\n") || len(s) > MaxDestination || len(strings.Fields(s)) > nameWords && !strings.Contains(s, "@")
 }
 
 // jsonList reports long text that may be a JSON list. An object of that size is a
@@ -127,7 +157,7 @@ const maxJSONList = 1 << 20 // bytes
 
 // inside flattens the JSON that a string holds.
 func (f *flattener) inside(v doc.Value, level int) []Destination {
-	g := flattener{sink: f.sink}
+	g := flattener{sink: f.sink, any: f.any}
 	g.value("", v, level+100) // at most six strings deep
 	return g.found
 }
@@ -175,7 +205,11 @@ func parseList(s string) []Destination {
 		return all
 	}
 	if len(pieces) < 2 || !anyAddressed(pieces) {
-		return withHidden(parseOne(s))
+		d := parseOne(s)
+		if d.Kind == Text && d.Malformed == "" && (len(strings.Fields(s)) > nameWords || strings.Contains(s, "://")) {
+			return append(inText(s, false), d)
+		}
+		return withHidden(d)
 	}
 	var ds []Destination
 	for _, p := range pieces {

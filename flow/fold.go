@@ -68,6 +68,21 @@ func appendLower(dst []byte, s string) []byte {
 
 // foldStretch folds a stretch without ASCII onto dst.
 func foldStretch(dst []byte, s string) []byte {
+	out := dst
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		f := foldedRuneOf(r)
+		if !f.known() || r == utf8.RuneError {
+			return foldSlowly(dst, s)
+		}
+		out = f.appendTo(out)
+		i += n
+	}
+	return out
+}
+
+// foldSlowly is foldStretch for characters that may join their neighbours.
+func foldSlowly(dst []byte, s string) []byte {
 	start := len(dst)
 	if start > 0 && dst[start-1] < utf8.RuneSelf {
 		start--

@@ -3,6 +3,8 @@ package flow
 import (
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 )
@@ -59,6 +61,33 @@ func TestFoldIsIdempotent(t *testing.T) {
 			t.Fatalf("Fold(%q) = %q, folded again %q", s, one, Fold(one))
 		}
 	})
+}
+
+// What is folded character by character must be what is folded as a whole.
+func TestFoldTable(t *testing.T) {
+	odd := rapid.SampledFrom([]rune("aE\u0301\u0327\u200b\u00ad\u3002\uff21\u1e9e\u0130\u00b4\ufdfa\u1fb3\u0345\u1100\u1161\u11a8\uac00\u2126\ufb01\U000e0041\u3099\u304b \n\u034f\u0f73\u2f00İ—“Ж予½ﬃ…\U0001d400\U0001f600"))
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.OneOf(rapid.String(), rapid.StringOf(odd), rapid.StringOf(rapid.RuneFrom(nil, unicode.Latin, unicode.Cyrillic, unicode.Greek, unicode.Hangul, unicode.P))).Draw(t, "s")
+		before := rapid.SampledFrom([]string{"", "e", " "}).Draw(t, "before")
+		wide := strings.Map(func(r rune) rune {
+			if r < utf8.RuneSelf {
+				return -1
+			}
+			return r
+		}, s)
+		if fast, slow := foldStretch([]byte(before), wide), foldSlowly([]byte(before), wide); string(fast) != string(slow) {
+			t.Fatalf("%q after %q: %q, as a whole %q", wide, before, fast, slow)
+		}
+	})
+	for r := rune(utf8.RuneSelf); r <= unicode.MaxRune; r++ {
+		if f := foldedRuneOf(r); f.width() != widthOf(r) {
+			t.Fatalf("%U: width %d, want %d", r, f.width(), widthOf(r))
+		} else if f.known() && r%7 == 0 {
+			if got, want := f.appendTo(nil), foldSlowly(nil, string(r)); string(got) != string(want) {
+				t.Fatalf("%U: %q, want %q", r, got, want)
+			}
+		}
+	}
 }
 
 func TestFoldBoundsMarks(t *testing.T) {

@@ -125,7 +125,7 @@ func taintName(h string) string {
 	if err != nil {
 		u = h
 	}
-	if a, err := names.ToASCII(Fold(u)); err == nil && a != "" {
+	if a, err := names.ToASCII(skeleton(Fold(u))); err == nil && a != "" {
 		return strings.TrimSuffix(a, ".")
 	}
 	return h

@@ -19,6 +19,7 @@ const (
 	factID                  // the same for id
 	factWritten             // a canonical form that the agent wrote itself
 	factSecret              // letters and digits of a value that must not leave
+	factRun                 // five words that follow each other
 	factKinds               // how many there are
 )
 

@@ -9,9 +9,9 @@ import (
 	"github.com/sallyport-dev/sallyport/doc"
 )
 
-// DefaultMaxFacts is the bound of [LedgerOptions.MaxFacts] when none is given. At that
-// many facts a ledger holds some 200 MB. A megabyte of text makes 30,000 to 150,000.
-const DefaultMaxFacts = 8_000_000
+// DefaultMaxBytes is the bound of [LedgerOptions.MaxBytes] when none is given. It is
+// enough for 200 to 400 MB of text.
+const DefaultMaxBytes = 256 << 20
 
 // Evidence is where a value was first seen.
 type Evidence struct {
@@ -25,6 +25,9 @@ type Evidence struct {
 	// the member.
 	Place   string
 	Partial bool // only a part of the destination was seen: the domain of an address
+	// Forgotten means that the value was seen, but it is no longer known where: the
+	// ledger had no memory left for that. The other fields are then empty.
+	Forgotten bool
 }
 
 // Output describes one recorded output.
@@ -34,7 +37,7 @@ type Output struct {
 	Call     uint64
 	Time     time.Time
 	Value    doc.Value     // the whole result, params or error object
-	Labels   []FieldLabel  // of the tool's contract; they hold unless Value says isError
+	Labels   []FieldLabel  // of the tool's contract; those that loosen do not hold if Value says isError
 	Endorsed bool          // a page or file that the user named: what is outside counts as [Inside]
 	Echo     []Destination // what the call itself named with somebody's consent: reading it back taints nothing
 }
@@ -42,27 +45,26 @@ type Output struct {
 // Ledger is the record of every value that output has shown in one session. It is
 // safe for concurrent use. The cost of a lookup does not depend on how much was
 // recorded. It keeps hashes (SipHash-2-4 under a session key), no text: see [Fold]
-// and the package documentation for what counts as seen.
+// and the package documentation for what counts as seen. Of a hash it keeps 51 bits, of
+// the hash of two neighbouring words 43: with n of them recorded, a value that was never
+// seen is taken for seen with a probability of n/2^51, and two words for neighbours with
+// n/2^43. What was seen is always found.
 type Ledger struct {
 	keys      [families][factKinds]sipKey
-	max       int
-	observers sync.Pool // *observer
-	queries   sync.Pool // *query
+	copies    bool
+	share     func(entry []byte) error // nil: with nobody
+	observers sync.Pool                // *observer
+	queries   sync.Pool                // *query
+	readers   sync.Pool                // *copyReader
 
 	mu      sync.RWMutex
 	facts   table
-	seen    []sighting
-	outputs []outputInfo
 	typed   map[uint64]uint32 // canonical forms, and the prompt they stood in, from 1
 	secrets map[int]struct{}  // lengths of what must not leave, in letters and digits
+	starts  secretStarts
+	lost    *Evidence // the first output with a secret for which there was no room
 	prompts uint32
-	full    bool
-}
-
-// sighting is one place in one output.
-type sighting struct {
-	output uint32
-	place  string
+	damage  error // why something that was shown may be missing; nil: nothing is
 }
 
 type outputInfo struct {
@@ -73,8 +75,19 @@ type outputInfo struct {
 
 // LedgerOptions configures a [Ledger]; the zero value is usable.
 type LedgerOptions struct {
-	Key      [16]byte // session key of the hashes; zero: random
-	MaxFacts int      // beyond it the ledger is full; 0: DefaultMaxFacts
+	Key [16]byte // session key of the hashes; zero: random
+	// MaxBytes bounds the memory that the ledger holds, the working space of calls that
+	// are under way and what the user typed aside; 0: DefaultMaxBytes. When it is
+	// reached, evidence goes, the oldest first, so that values are still known to have
+	// been seen but not where ([Evidence].Forgotten). When there is none left to go, the
+	// ledger is full.
+	MaxBytes int
+	// Publish tells the other processes of the session what is recorded, in pieces, each
+	// before it counts here and before Observe returns; see [Ledger.Take]. It keeps no
+	// entry and may be called by several goroutines at once. An error damages the ledger.
+	// nil: the ledger is this process's own.
+	Publish  func(entry []byte) error
+	NoCopies bool // do not record runs of words, which take most of the memory; Copied then finds nothing
 }
 
 // NewLedger returns an empty ledger.
@@ -82,10 +95,11 @@ func NewLedger(o LedgerOptions) *Ledger {
 	if o.Key == [16]byte{} {
 		rand.Read(o.Key[:]) // does not fail: crypto/rand ends the program instead
 	}
-	if o.MaxFacts <= 0 {
-		o.MaxFacts = DefaultMaxFacts
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = DefaultMaxBytes
 	}
-	l := &Ledger{max: o.MaxFacts, typed: make(map[uint64]uint32), secrets: make(map[int]struct{})}
+	l := &Ledger{copies: !o.NoCopies, share: o.Publish, typed: make(map[uint64]uint32), secrets: make(map[int]struct{})}
+	l.facts.init(o.MaxBytes)
 	session := sipKey{binary.LittleEndian.Uint64(o.Key[:8]), binary.LittleEndian.Uint64(o.Key[8:])}
 	for f := range l.keys {
 		for k := range l.keys[f] {
@@ -94,25 +108,33 @@ func NewLedger(o LedgerOptions) *Ledger {
 	}
 	l.observers.New = func() any { return newObserver(l) }
 	l.queries.New = func() any { return newQuery(l) }
+	l.readers.New = func() any { return newCopyReader(l) }
 	return l
 }
 
 // foldVersion goes into every fact: facts made by another folding never match.
-const foldVersion = 2
+const foldVersion = 3
 
 // Full reports that the ledger no longer records. What [Ledger.Lookup] then calls
 // Unknown must count as Untrusted.
 func (l *Ledger) Full() bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return l.full
+	return l.facts.full
 }
 
-// Facts returns how many facts are recorded.
+// Facts returns how many facts are recorded: values, pairs and runs of words.
 func (l *Ledger) Facts() int {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return l.facts.count
+	return l.facts.count()
+}
+
+// Bytes returns the memory that [LedgerOptions].MaxBytes bounds.
+func (l *Ledger) Bytes() int {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.facts.bytes()
 }
 
 // Observe records every string, number and member name of out. When it returns,
@@ -123,54 +145,26 @@ func (l *Ledger) Observe(out Output) {
 	l.observers.Put(o)
 }
 
-// merge takes what an observer has collected so far.
-func (l *Ledger) merge(o *observer) {
+// merge takes what an observer has collected so far, or what another process has. The
+// lock is held for one batch, which is small.
+func (l *Ledger) merge(b *batch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, n := range o.lengths {
-		l.secrets[n] = struct{}{}
+	for _, p := range b.pieces {
+		l.secrets[p.letters] = struct{}{}
+		l.starts.add(p.start)
 	}
-	from := 0
-	for _, sp := range o.spans {
-		l.mergeSpan(o, o.facts[from:sp.end], sp.place)
-		from = sp.end
-	}
-}
-
-func (l *Ledger) mergeSpan(o *observer, facts []uint64, place string) {
-	id, known := uint32(0), false
-	for i, h := range facts {
-		if _, echo := o.skip[h]; echo {
-			continue
-		}
-		if i%touchAhead == 0 {
-			l.facts.touch(facts[i:min(len(facts), i+touchAhead)])
-		}
-		if l.facts.count >= l.max {
-			if _, ok := l.facts.get(h); !ok {
-				l.full = true
-			}
-			continue
-		}
-		evidence, found := l.facts.slot(h)
-		if found {
-			continue
-		}
-		if !known {
-			if !o.recorded {
-				l.outputs = append(l.outputs, o.info)
-				o.recorded, o.output = true, uint32(len(l.outputs)-1)
-			}
-			l.seen = append(l.seen, sighting{o.output, place})
-			id, known = uint32(len(l.seen)-1), true
-		}
-		*evidence = id
+	l.facts.merge(b)
+	if l.facts.full && len(b.pieces) > 0 && l.lost == nil {
+		l.lost = &Evidence{Upstream: b.info.upstream, Tool: b.info.tool, Call: b.info.call, Time: b.info.time}
 	}
 }
 
 // evidence spells a sighting out. The lock must be held.
 func (l *Ledger) evidence(id uint32) Evidence {
-	s := l.seen[id]
-	o := l.outputs[s.output]
-	return Evidence{Upstream: o.upstream, Tool: o.tool, Call: o.call, Time: o.time, Place: s.place}
+	o, place, ok := l.facts.places.find(id)
+	if !ok {
+		return Evidence{Forgotten: true}
+	}
+	return Evidence{Upstream: o.upstream, Tool: o.tool, Call: o.call, Time: o.time, Place: place}
 }

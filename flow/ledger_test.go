@@ -199,24 +199,6 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-func TestFull(t *testing.T) {
-	l := NewLedger(LedgerOptions{MaxFacts: 50})
-	l.Observe(output(t, "read", 1, "eve@x.example"))
-	if l.Full() {
-		t.Fatal("full too early")
-	}
-	l.Observe(output(t, "read", 1, "eve@x.example"))
-	for i := range 20 {
-		l.Observe(output(t, "read", 2, fmt.Sprintf("word%d and word%d", i, i+1000)))
-	}
-	if !l.Full() || l.Facts() != 50 {
-		t.Errorf("full %v with %d facts", l.Full(), l.Facts())
-	}
-	if f := lookup(t, l, "eve@x.example"); f.Origin != Untrusted {
-		t.Errorf("what was recorded before: %v", f.Origin)
-	}
-}
-
 func TestLedgersWithOtherKeysShareNothing(t *testing.T) {
 	a, b := NewLedger(LedgerOptions{}), NewLedger(LedgerOptions{})
 	if a.keys == b.keys {

@@ -10,6 +10,10 @@ import (
 // for however short.
 const MinText = 6
 
+// minCopied is how many words of a command must have been seen in a row for it to be
+// Untrusted.
+const minCopied = 5
+
 // Finding is what a ledger knows of one destination.
 type Finding struct {
 	Origin   Origin     // any but Approved and Trusted, which the engine gives
@@ -34,34 +38,38 @@ func (l *Ledger) Lookup(d Destination) Finding {
 	if f, ok := l.lookupTyped(d); ok {
 		return f
 	}
-	written := l.wrote(d)
-	if !written {
-		if id, ok := l.grantOf(factVouched, d); ok {
-			return Finding{Origin: Vouched, Evidence: []Evidence{l.evidence(id)}}
-		}
-		if id, ok := l.grantOf(factParty, d); ok {
-			return Finding{Origin: Party, Evidence: []Evidence{l.evidence(id)}}
-		}
+	f, _ := l.shown(q, d)
+	return f
+}
+
+// shown says what outputs make of d, and which label that is. The lock must be held.
+func (l *Ledger) shown(q *query, d Destination) (Finding, standing) {
+	most := l.mostOf(d)
+	if id, ok := l.grantOf(factVouched, d); ok && most >= asVouched {
+		return Finding{Origin: Vouched, Evidence: []Evidence{l.evidence(id)}}, asVouched
+	}
+	if id, ok := l.grantOf(factParty, d); ok && most >= asParty {
+		return Finding{Origin: Party, Evidence: []Evidence{l.evidence(id)}}, asParty
 	}
 	taint, tainted := q.untrusted(l)
-	if !written {
+	if most >= asInside {
 		if f, ok := l.lookupInside(q, d); ok {
-			return f
+			return f, asInside
 		}
 		q.reset(l, outside, d)
 	}
-	if id, ok := l.grantOf(factID, d); ok {
-		return Finding{Origin: Unknown, Evidence: []Evidence{l.evidence(id)}}
+	if id, ok := l.grantOf(factID, d); ok && most >= asID {
+		return Finding{Origin: Unknown, Evidence: []Evidence{l.evidence(id)}}, asID
 	}
 	if tainted {
-		return Finding{Origin: Untrusted, Evidence: []Evidence{l.evidence(taint)}}
+		return Finding{Origin: Untrusted, Evidence: []Evidence{l.evidence(taint)}}, asNothing
 	}
 	if id, ok := q.partial(l); ok {
 		e := l.evidence(id)
 		e.Partial = true
-		return Finding{Origin: Unknown, Evidence: []Evidence{e}}
+		return Finding{Origin: Unknown, Evidence: []Evidence{e}}, asNothing
 	}
-	return Finding{Origin: Unknown}
+	return Finding{Origin: Unknown}, asNothing
 }
 
 // grantOf reports that d is, as a whole, a field with a label. The lock must be held.
@@ -82,7 +90,7 @@ func (l *Ledger) lookupInside(q *query, d Destination) (Finding, bool) {
 		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(id)}}, true
 	}
 	if id, ok := l.seenExactly(q, endorsed, d); ok && !shown {
-		return Finding{Inside, []Evidence{l.evidence(id)}, true}, true
+		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(id)}, Endorsed: true}, true
 	}
 	return Finding{}, false
 }
@@ -103,66 +111,26 @@ func (l *Ledger) firstOutside(q *query, d Destination) (id uint32, ok bool) {
 	if p := &d.parts; (d.Kind == URL || d.Kind == Host) && p.host != "" {
 		host := taintName(p.host)
 		q.any = q.any[:0]
-		q.scan.emit(factPlace, placeKey(host, Fold(p.path)))
+		q.scan.emit(factPlace, p.placeKey())
 		if !strings.Contains(host, ".") || isIP(host) {
 			q.place(p) // it has no registered name: the host is all there is
 		}
 	}
-	return q.untrusted(l)
-}
-
-// Wrote records what the agent itself put somewhere, of which nobody vouched for the
-// origin: being read back gives it no label. It is safe for concurrent use.
-func (l *Ledger) Wrote(ds []Destination) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, d := range ds {
-		if d.Malformed != "" || l.facts.count >= l.max {
-			continue
-		}
-		id, found := l.facts.slot(l.writtenKey(d))
-		if !found {
-			*id = 0
+	for _, h := range q.any {
+		if e, found := l.facts.get(h); found && (!ok || e < id) {
+			id, ok = e, true
 		}
 	}
-}
-
-func (l *Ledger) writtenKey(d Destination) uint64 {
-	d.Canonical = Fold(d.Canonical)
-	return l.exactKey(factWritten, d, 0)
-}
-
-func (l *Ledger) wrote(d Destination) bool {
-	_, ok := l.facts.get(l.writtenKey(d))
-	return ok
-}
-
-// echoes are the facts that name what a call named.
-func (l *Ledger) echoes(ds []Destination) map[uint64]struct{} {
-	if len(ds) == 0 {
-		return nil
+	q.any = q.any[:0]
+	if e, found := q.untrusted(l); found && (!ok || e < id) {
+		id, ok = e, true
 	}
-	q := l.queries.Get().(*query)
-	defer l.queries.Put(q)
-	skip := make(map[uint64]struct{})
-	for _, d := range ds {
-		if d.Malformed != "" {
-			continue
-		}
-		q.reset(l, outside, d)
-		if p := &d.parts; d.Kind == URL || d.Kind == Host {
-			q.scan.emit(factPlace, placeKey(taintName(p.host), Fold(p.path)))
-		}
-		for _, keys := range [][]uint64{q.any, q.part, q.words, q.pairs} {
-			for _, h := range keys {
-				skip[h] = struct{}{}
-			}
-		}
-		if len(q.whole) > 0 {
-			skip[l.keys[outside][factWord].sip(q.whole)] = struct{}{}
-		}
-	}
-	return skip
+	return id, ok
+}
+
+// placeKey is the place in the form in which text shows it.
+func (p *parts) placeKey() string {
+	return placeKey(taintName(p.host), pathBehind([]byte(Fold(p.path))))
 }
 
 // A query is the keys of one destination.
@@ -174,11 +142,13 @@ type query struct {
 	whole []byte // account: letters and digits without what separates them
 	part  []uint64
 	short bool // too short for text: words do not count
+
+	pairFacts bool // in text of this family, pairs have sightings of their own
 }
 
 func newQuery(*Ledger) *query {
 	q := &query{}
-	q.scan.query = q
+	q.scan.take = q.fact
 	return q
 }
 
@@ -189,7 +159,7 @@ func (q *query) reset(l *Ledger, f family, d Destination) {
 }
 
 func (q *query) clear(l *Ledger, f family) {
-	q.scan.keys = &l.keys[f]
+	q.scan.keys, q.pairFacts = &l.keys[f], pairFacts(f)
 	q.any, q.words, q.pairs, q.part = q.any[:0], q.words[:0], q.pairs[:0], q.part[:0]
 	q.whole, q.short = q.whole[:0], true
 }
@@ -202,6 +172,9 @@ func (q *query) keysOf(d Destination) {
 		q.place(p)
 	default:
 		q.plainText(d.Canonical)
+		if p.code { // files and fields look like hosts; what is one is a destination of its own
+			q.any, q.whole, q.short = q.any[:0], q.whole[:0], len(q.words) < minCopied
+		}
 	}
 }
 
@@ -226,7 +199,7 @@ func (q *query) mailbox(p *parts) {
 	if tenantHosts[host] {
 		return
 	}
-	for relay := range strings.FieldsFuncSeq(p.local, func(r rune) bool { return r == '!' || r == '%' }) {
+	for relay := range strings.FieldsFuncSeq(p.local, func(r rune) bool { return r == '!' || r == '%' || r == '=' }) {
 		if strings.IndexByte(relay, '.') > 0 && len(relay) < len(p.local) {
 			q.scan.emit(hostKey(taintName(strings.ToLower(relay)), "")) // a!b@c and b%a@c go by a
 		}
@@ -236,6 +209,9 @@ func (q *query) mailbox(p *parts) {
 func (q *query) place(p *parts) {
 	host := taintName(p.host)
 	q.scan.emit(hostKey(host, p.segment()))
+	if v4 := inner4(host); v4 != "" {
+		q.scan.emit(factHost, v4)
+	}
 	if strings.IndexByte(host, '.') < 0 && !isIP(host) {
 		q.scan.text(host) // an intranet name or bucket: a word in text
 		q.short = false
@@ -243,10 +219,17 @@ func (q *query) place(p *parts) {
 }
 
 func (q *query) plainText(s string) {
+	written := s
+	if plain, ok := latinised(s); ok {
+		s = plain
+	}
 	q.scan.text(s)
+	words, pairs := len(q.words), len(q.pairs)
+	unfolded(s, q.scan.text) // for the addresses and hosts that it spells
+	q.words, q.pairs = q.words[:words], q.pairs[:pairs]
 	fold := Fold(s)
 	account := accountLike(s)
-	q.short = utf8.RuneCountInString(fold) < MinText && !account
+	q.short = utf8.RuneCountInString(Fold(written)) < MinText && !account
 	if account {
 		for i := range len(fold) {
 			if alnum(fold[i]) {
@@ -276,20 +259,31 @@ func (q *query) untrusted(l *Ledger) (id uint32, ok bool) {
 }
 
 // sequence reports that all words were seen, each next to the next. The evidence is
-// that of the pair seen last: before it the text cannot have stood anywhere.
+// that of the word seen last: before it the text cannot have stood anywhere.
 func (q *query) sequence(l *Ledger) (id uint32, ok bool) {
-	need := q.pairs
-	if len(need) == 0 {
-		need = q.words
+	for _, h := range q.pairs {
+		e, found := q.pair(l, h)
+		if !found {
+			return 0, false
+		}
+		id = max(id, e)
 	}
-	for _, h := range need {
+	for _, h := range q.words {
 		e, found := l.facts.get(h)
 		if !found {
 			return 0, false
 		}
 		id = max(id, e)
 	}
-	return id, len(need) > 0
+	return id, len(q.words) > 0
+}
+
+// pair reports that a pair of words was seen; the sighting is known in some families.
+func (q *query) pair(l *Ledger, h uint64) (id uint32, ok bool) {
+	if q.pairFacts {
+		return l.facts.get(h)
+	}
+	return 0, l.facts.pair(h)
 }
 
 // partial reports that a part of the destination was seen.

@@ -147,6 +147,9 @@ func (s *scanner) address(local []byte, domain string) {
 	if len(local) == 0 {
 		return
 	}
+	if i := bytes.IndexFunc(local, func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
+		local = []byte(skeleton(string(local)))
+	}
 	s.name = appendMailbox(s.name[:0], local)
 	s.name = append(s.name, '@')
 	s.name = append(s.name, domain...)

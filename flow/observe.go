@@ -8,7 +8,6 @@ import (
 )
 
 const (
-	mergeAt   = 8 << 10  // facts collected before they are merged: bounds how long the lock is held
 	maxJSON   = 32 << 20 // bytes of text that is tried as JSON
 	jsonDepth = 3        // JSON in text in JSON in text
 	maxPlace  = 160      // bytes
@@ -19,22 +18,12 @@ const (
 type observer struct {
 	scanner
 	ledger *Ledger
-	spans  []span
 
 	path     []hop
 	fam      family
-	endorsed bool                // what is outside comes from a page or file that the user named
-	skip     map[uint64]struct{} // what the call itself named, and may be read back
-	lengths  []int               // of secrets since the last merge
-	info     outputInfo
-	recorded bool   // the ledger knows info
-	output   uint32 // as this
-}
-
-// span says where the facts up to end stood.
-type span struct {
-	end   int
-	place string
+	endorsed bool     // what is outside comes from a page or file that the user named
+	cuts     []string // what the call itself named, and may be read back: names that are words
+	number   bool     // the scalar is a JSON number
 }
 
 // hop is one step of a place.
@@ -56,135 +45,31 @@ const (
 
 func newObserver(l *Ledger) *observer {
 	o := &observer{ledger: l}
-	o.keys, o.filled = &l.keys[outside], o.flush
-	o.facts, o.recent = make([]uint64, 0, mergeAt), new([recentFacts]uint64)
+	o.filled = o.flush
+	o.remember()
+	o.batch.init()
+	o.within(outside)
 	return o
 }
 
 func (o *observer) observe(out Output) {
 	o.info = outputInfo{out.Upstream, out.Tool, out.Call, out.Time}
 	o.recorded, o.path = false, o.path[:0]
-	o.endorsed, o.skip = out.Endorsed, o.ledger.echoes(out.Echo)
-	if at := cursors(out.Labels); len(at) > 0 && !out.Value.Get("isError").Bool() {
+	o.endorsed = out.Endorsed
+	o.skip, o.cuts = o.ledger.echoes(out.Echo)
+	if at := cursors(out.Labels, failed(out.Value)); len(at) > 0 {
 		o.labelled(out.Value, at)
 	} else {
 		o.value(out.Value, 0, field{}, nil)
 	}
 	o.flush()
-	o.info, o.skip = outputInfo{}, nil
+	if o.skip != nil {
+		o.remember() // what was skipped is not in the ledger
+	}
+	o.info, o.skip, o.cuts = outputInfo{}, nil, nil
 	if cap(o.buf) > 4*window {
 		o.buf = nil
 	}
-}
-
-func cursors(labels []FieldLabel) []cursor {
-	var at []cursor
-	for _, l := range labels {
-		at = append(at, cursor{l.Path.Steps(), l.Label})
-	}
-	return at
-}
-
-// labelled walks a result whose documents have labels: the structured content and the
-// text of each block. Everything else in it is outside.
-func (o *observer) labelled(v doc.Value, at []cursor) {
-	o.each(v, field{}, nil, 0, func(name string, e doc.Value) bool {
-		switch {
-		case name == "structuredContent":
-			o.document(e, at)
-		case name == "content" && e.Kind() == doc.List:
-			o.each(e, field{}, nil, 0, func(_ string, block doc.Value) bool {
-				o.block(block, at)
-				return true
-			})
-		default:
-			return false
-		}
-		return true
-	})
-}
-
-// block walks one block of content: its text, or that of the resource in it, is a
-// document. Other blocks are outside.
-func (o *observer) block(v doc.Value, at []cursor) {
-	if v.Kind() != doc.Object {
-		o.value(v, 0, field{}, nil)
-		return
-	}
-	o.each(v, field{}, nil, 0, func(name string, e doc.Value) bool {
-		switch {
-		case name == "text" && e.Kind() == doc.String:
-			o.textDocument(e.String(), at)
-		case name == "resource" && e.Kind() == doc.Object:
-			o.each(e, field{}, nil, 0, func(name string, e doc.Value) bool {
-				if name != "text" || e.Kind() != doc.String {
-					return false
-				}
-				o.textDocument(e.String(), at)
-				return true
-			})
-		default:
-			return false
-		}
-		return true
-	})
-}
-
-func (o *observer) document(v doc.Value, at []cursor) {
-	f, on := field{}.enter(at)
-	o.value(v, 0, f, on)
-}
-
-// textDocument walks text as what it is: JSON, a header block with what follows it, or
-// text.
-func (o *observer) textDocument(s string, at []cursor) {
-	if v, ok := jsonDocument(s); ok {
-		o.push(hop{kind: hopJSON})
-		o.document(v, at)
-		o.pop()
-		return
-	}
-	f, on := field{}.enter(at)
-	if len(on) > 0 {
-		s = o.headerBlock(s, f, on)
-	}
-	o.str(s, 0, f)
-}
-
-// headerBlock records the lines of a header block that have labels. It returns the text
-// without their values.
-func (o *observer) headerBlock(s string, f field, at []cursor) string {
-	fields := headers(s)
-	if len(fields) == 0 {
-		return s
-	}
-	var rest strings.Builder
-	from := 0
-	for i, h := range fields {
-		var here []cursor
-		for _, c := range at {
-			if c.steps[0].Kind == doc.StepAll || c.steps[0].Kind == doc.StepName && strings.EqualFold(c.steps[0].Name, h.name) {
-				here = append(here, cursor{c.steps[1:], c.label})
-			}
-		}
-		if len(here) == 0 {
-			continue
-		}
-		g, _ := f.enter(here)
-		if !h.only && g.whole != LabelOutside || !h.only && g.base == LabelInside {
-			g.whole, g.base = LabelOutside, LabelOutside
-		}
-		o.push(hop{kind: hopHeader, pos: i})
-		o.str(h.value, jsonDepth, g)
-		o.pop()
-		rest.WriteString(s[from:h.from])
-		from = h.to
-	}
-	if from == 0 {
-		return s
-	}
-	rest.WriteString(s[from:])
-	return rest.String()
 }
 
 // mark ends the facts of one scalar.
@@ -194,18 +79,19 @@ func (o *observer) mark() {
 		from = o.spans[n-1].end
 	}
 	if len(o.facts) > from {
-		o.spans = append(o.spans, span{len(o.facts), o.place()})
+		o.places = o.appendPlace(o.places)
+		o.spans = append(o.spans, span{len(o.facts), len(o.places)})
 	}
 }
 
 func (o *observer) flush() {
 	o.mark()
-	if len(o.facts)+len(o.lengths) > 0 {
-		o.ledger.merge(o)
+	if len(o.facts)+len(o.pairs)+len(o.runs)+len(o.pieces) > 0 {
+		o.dropSkipped()
+		o.ledger.publish(&o.batch)
+		o.ledger.merge(&o.batch)
 	}
-	o.facts, o.lengths = o.facts[:0], o.lengths[:0]
-	clear(o.spans)
-	o.spans = o.spans[:0]
+	o.batch.reset()
 }
 
 // value walks v. The document's own depth bounds the recursion. f is what labels say of
@@ -215,7 +101,9 @@ func (o *observer) value(v doc.Value, depth int, f field, at []cursor) {
 	case doc.String:
 		o.str(v.String(), depth, f)
 	case doc.Number:
+		o.number = true
 		o.str(v.Number(), jsonDepth, f)
+		o.number = false
 	case doc.List, doc.Object:
 		o.each(v, f, at, depth, nil)
 	}
@@ -242,6 +130,7 @@ func (o *observer) each(v doc.Value, f field, at []cursor, depth int, own func(n
 	for m := range v.Members() {
 		o.path[len(o.path)-1] = hop{hopMember, i, m.Name}
 		o.push(hop{kind: hopName})
+		names.secret = f.secret && strings.ContainsAny(m.Name, "0123456789") // others say what a field is
 		o.str(m.Name, jsonDepth, names)
 		o.pop()
 		if own == nil || !own(m.Name, m.Value) {
@@ -265,21 +154,27 @@ func (o *observer) pop()       { o.path = o.path[:len(o.path)-1] }
 // str records one string; text that is a JSON list or object is walked like one, and no
 // label holds for a field in it but those of the text around it.
 func (o *observer) str(s string, depth int, f field) {
-	if f.secret {
-		o.secret(s)
-	}
 	if f.whole != LabelOutside && o.grant(s, f.whole) {
+		if f.secret {
+			o.secret(s)
+		}
 		o.mark()
 		return
 	}
 	if depth < jsonDepth {
 		if v, ok := jsonText(s); ok {
-			f.whole, f.secret = LabelOutside, false
+			f.whole = LabelOutside
 			o.push(hop{kind: hopJSON})
 			o.value(v, depth+1, f, nil)
 			o.pop()
 			return
 		}
+	}
+	if f.secret {
+		o.secret(s)
+	}
+	for _, name := range o.cuts {
+		s = without(s, name)
 	}
 	o.within(o.family(f))
 	o.text(s)
@@ -303,50 +198,7 @@ func (o *observer) family(f field) family {
 // within sets whose text the facts that follow come from.
 func (o *observer) within(f family) {
 	o.fam, o.keys = f, &o.ledger.keys[f]
-}
-
-// grant records that s is, as a whole, a field with a label that says what it is. done is
-// false if s must be read as text too.
-func (o *observer) grant(s string, l Label) (done bool) {
-	o.within(outside)
-	if l == LabelID {
-		if !idText(s) {
-			return false
-		}
-		d := parseText(trimSpace(s))
-		if d.Malformed != "" {
-			return false
-		}
-		o.fact(factID, o.ledger.exactKey(factID, d, d.parts.sigil))
-		return true
-	}
-	d, named, ok := granted(s)
-	if !ok {
-		return false
-	}
-	if l == LabelParty {
-		o.fact(factParty, o.ledger.exactKey(factParty, d, d.parts.sigil))
-		return false // who is a party may have written it all the same
-	}
-	o.fact(factVouched, o.ledger.exactKey(factVouched, d, d.parts.sigil))
-	return !named
-}
-
-// exact records the destinations that stand in text whose people are known, as they stand.
-func (o *observer) exact(s string) {
-	keys := o.keys
-	for f := range strings.FieldsSeq(s) {
-		if !strings.ContainsAny(f, "@.:/") {
-			continue
-		}
-		for _, t := range typedTokens(f) {
-			typedToken(t, func(d Destination) {
-				if d.Malformed == "" {
-					o.fact(factExact, keyOf(keys[factExact], d, d.parts.sigil))
-				}
-			})
-		}
-	}
+	o.copies, o.pairFacts = o.ledger.copies && f == outside, pairFacts(f)
 }
 
 // jsonText parses text that is, as a whole, a JSON list or object.
@@ -359,22 +211,12 @@ func jsonText(s string) (doc.Value, bool) {
 	return v, err == nil
 }
 
-// jsonDocument is jsonText that takes a string too.
-func jsonDocument(s string) (doc.Value, bool) {
-	t := strings.TrimSpace(s)
-	if len(t) >= 2 && len(t) <= maxJSON && t[0] == '"' && t[len(t)-1] == '"' {
-		v, err := doc.Parse([]byte(t), doc.Limits{})
-		return v, err == nil
-	}
-	return jsonText(s)
-}
-
-// place writes the path. Only names that MCP itself defines are spelled out.
-func (o *observer) place() string {
-	b := make([]byte, 0, 40)
+// appendPlace writes the path. Only names that MCP itself defines are spelled out.
+func (o *observer) appendPlace(b []byte) []byte {
+	start := len(b)
 	for i, h := range o.path {
-		if len(b) > maxPlace {
-			return string(b[:maxPlace]) + "…"
+		if len(b)-start > maxPlace {
+			return append(b[:start+maxPlace], "…"...)
 		}
 		switch h.kind {
 		case hopElement:
@@ -396,7 +238,7 @@ func (o *observer) place() string {
 			b = append(b, h.name...)
 		}
 	}
-	return string(b)
+	return b
 }
 
 // protocolNames are the member names of MCP results, requests and definitions.

@@ -9,9 +9,9 @@ const (
 	Malformed Origin = iota
 	Untrusted        // it stands in recorded output
 	Unknown          // never seen
-	Inside           // label inside (not given yet)
-	Party            // label party (not given yet)
-	Vouched          // label vouched (not given yet)
+	Inside           // label inside, or a page or file that the user named
+	Party            // label party
+	Vouched          // label vouched
 	Typed            // the user wrote it
 	Approved         // a human said yes (given by the engine)
 	Trusted          // in trusted_destinations (given by the engine, see Pattern)

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -14,8 +15,18 @@ const (
 	maxSecret   = 64 << 10
 )
 
-// secret records a value that must not leave.
+// secret records a value that must not leave. A number is one however it is written.
 func (o *observer) secret(s string) {
+	if n, ok := decimal(s); ok {
+		o.secretText(n)
+		if strings.Trim(s, "0123456789") != "" && o.number {
+			return // 1810.0 is not 18100
+		}
+	}
+	o.secretText(s)
+}
+
+func (o *observer) secretText(s string) {
 	letters, starts := lettersOf(nil, nil, appendFold(nil, s[:min(len(s), maxSecret)]))
 	if len(starts)-1 < minSecret {
 		return
@@ -24,9 +35,7 @@ func (o *observer) secret(s string) {
 	key := o.keys[factSecret]
 	chunk := func(from, n int) {
 		o.fact(factSecret, key.sip(letters[starts[from]:starts[from+n]]))
-		if k := len(o.lengths); k == 0 || o.lengths[k-1] != n {
-			o.lengths = append(o.lengths, n)
-		}
+		o.pieces = append(o.pieces, piece{n, start(key, letters[starts[from]:starts[from+minSecret]])})
 	}
 	n := len(starts) - 1
 	if n <= 2*chunkSecret {
@@ -36,6 +45,22 @@ func (o *observer) secret(s string) {
 		chunk(from, chunkSecret)
 	}
 }
+
+// piece is a secret, or a part of a long one: how many letters and digits it has, and
+// which of the starts in [secretStarts] is its.
+type piece struct {
+	letters int
+	start   uint16
+}
+
+// secretStarts are the first letters of all secrets, hashed, so that a text is looked up
+// only where a secret may start.
+type secretStarts [1 << 16 / 64]uint64
+
+func start(key sipKey, first []byte) uint16 { return uint16(key.sip(first)) }
+
+func (s *secretStarts) add(n uint16)      { s[n/64] |= 1 << (n % 64) }
+func (s *secretStarts) has(n uint16) bool { return s[n/64]>>(n%64)&1 != 0 }
 
 // lettersOf appends the letters and digits of folded text, and where each starts, with the
 // end behind the last.
@@ -57,15 +82,20 @@ func lettersOf(letters []byte, starts []int, folded []byte) ([]byte, []int) {
 // Secret reports that text holds a value which a contract calls secret, its letters and
 // digits in order whatever separates them, as it stands or in one of the disguises that
 // output is searched for. Values of fewer than four letters and digits are not looked for.
+// When a secret found no room in a full ledger, every text counts as holding it.
 func (l *Ledger) Secret(text string) (Evidence, bool) {
 	l.mu.RLock()
 	lengths := make([]int, 0, len(l.secrets))
 	for n := range l.secrets {
 		lengths = append(lengths, n)
 	}
+	lost := l.lost
 	l.mu.RUnlock()
-	if len(lengths) == 0 {
+	switch {
+	case len(lengths) == 0 || text == "":
 		return Evidence{}, false
+	case lost != nil:
+		return *lost, true
 	}
 	slices.Sort(lengths)
 	e, found := l.secretIn(text, lengths)
@@ -85,22 +115,58 @@ func (l *Ledger) secretIn(text string, lengths []int) (Evidence, bool) {
 	bounds := wordBounds(folded, len(starts))
 	key := l.keys[outside][factSecret]
 	n := len(starts) - 1
-	for _, size := range lengths {
-		for from := 0; from+size <= n; from++ {
-			if size < wordSecret && !(bounds[from] && bounds[from+size]) {
+	for from := 0; from < n; from += lookBatch {
+		l.mu.RLock()
+		for i := from; i < min(n, from+lookBatch) && i+minSecret <= n; i++ {
+			if !l.starts.has(start(key, letters[starts[i]:starts[i+minSecret]])) {
 				continue
 			}
-			h := key.sip(letters[starts[from]:starts[from+size]])
-			l.mu.RLock()
-			id, ok := l.facts.get(h)
-			var e Evidence
-			if ok {
-				e = l.evidence(id)
+			for _, size := range lengths {
+				if i+size > n {
+					break
+				}
+				if size < wordSecret && !(bounds[i] && bounds[i+size]) {
+					continue
+				}
+				if id, ok := l.facts.get(key.sip(letters[starts[i]:starts[i+size]])); ok {
+					e := l.evidence(id)
+					l.mu.RUnlock()
+					return e, true
+				}
 			}
-			l.mu.RUnlock()
-			if ok {
-				return e, true
-			}
+		}
+		l.mu.RUnlock()
+	}
+	return l.secretNumber(folded, lengths)
+}
+
+// lookBatch is how many letters are looked at while the lock is held: who records waits.
+const lookBatch = 1024
+
+// secretNumber looks for secrets among numbers that are written with commas and decimals.
+func (l *Ledger) secretNumber(folded []byte, lengths []int) (Evidence, bool) {
+	for f := range strings.FieldsFuncSeq(string(folded), func(r rune) bool { return r != ',' && r != '.' && (r < '0' || r > '9') }) {
+		f = strings.Trim(f, ".,")
+		if !strings.ContainsAny(f, ".,") {
+			continue
+		}
+		n, ok := decimal(f)
+		if !ok {
+			continue
+		}
+		n = strings.ReplaceAll(n, ".", "")
+		if !slices.Contains(lengths, len(n)) {
+			continue
+		}
+		l.mu.RLock()
+		id, ok := l.facts.get(l.keys[outside][factSecret].sip([]byte(n)))
+		var e Evidence
+		if ok {
+			e = l.evidence(id)
+		}
+		l.mu.RUnlock()
+		if ok {
+			return e, true
 		}
 	}
 	return Evidence{}, false
@@ -116,8 +182,9 @@ func wordBounds(folded []byte, n int) []bool {
 			r, size = utf8.DecodeRune(folded[i:])
 		}
 		if r < utf8.RuneSelf && alnum(byte(r)) || r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsNumber(r)) {
-			bounds[at] = apart
-			at, apart = at+1, false
+			alone := r >= utf8.RuneSelf && widthOf(r) == wideAlone // written without spaces
+			bounds[at] = apart || alone
+			at, apart = at+1, alone
 		} else {
 			apart = true
 		}

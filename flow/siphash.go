@@ -12,7 +12,7 @@ type sipKey struct{ k0, k1 uint64 }
 // sip is SipHash-2-4 (Aumasson and Bernstein) with a 64-bit result.
 func (k sipKey) sip(p []byte) uint64 {
 	if len(p) < 8 {
-		return k.short(p)
+		return k.short(tail(p), len(p))
 	}
 	v0 := k.k0 ^ 0x736f6d6570736575
 	v1 := k.k1 ^ 0x646f72616e646f6d
@@ -35,9 +35,9 @@ func (k sipKey) sip(p []byte) uint64 {
 	return sipFinish(v0, v1, v2, v3)
 }
 
-// short is sip for at most seven bytes.
-func (k sipKey) short(p []byte) uint64 {
-	m := uint64(len(p))<<56 | tail(p)
+// short is sip for n bytes, at most seven, the first the lowest of p.
+func (k sipKey) short(p uint64, n int) uint64 {
+	m := uint64(n)<<56 | p
 	v0 := k.k0 ^ 0x736f6d6570736575
 	v1 := k.k1 ^ 0x646f72616e646f6d
 	v2 := k.k0 ^ 0x6c7967656e657261

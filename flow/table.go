@@ -1,98 +1,221 @@
 package flow
 
-// A table maps facts to evidence. Facts are hashes under a secret key, so that they
-// are their own hash, and nobody outside can choose them to collide. It is cut into
-// shards by the top bits: growing one copies little.
+import "slices"
+
+// A table is what a ledger holds: facts with the place where each was seen first, and
+// pairs and runs of words, for which it is enough to know that they were seen. It is
+// not safe for concurrent use.
 type table struct {
-	shards [256]shard
-	count  int
-	sum    uint64 // keeps touch from being optimised away
+	facts  hashSet // with the sighting, counted from base
+	pairs  hashSet
+	runs   hashSet
+	base   uint32
+	places sightings
+	max    int  // bytes it may hold
+	blind  bool // there was no memory left for evidence: none is kept any more
+	full   bool // nor for facts
+	more   more
 }
 
-type shard struct {
-	facts    []uint64 // 0: free
-	evidence []uint32
-	count    int
+func (t *table) init(maxBytes int) {
+	t.facts, t.pairs, t.runs = newHashSet(8), newHashSet(4), newHashSet(5)
+	t.max, t.more, t.places.next = maxBytes, t.afford, 1
 }
 
-const firstShard = 64 // slots of a shard at first; a power of two
+// bytes is the memory held.
+func (t *table) bytes() int {
+	return t.facts.size + t.pairs.size + t.runs.size + t.places.size
+}
 
-// get returns the evidence of a fact.
-func (t *table) get(h uint64) (uint32, bool) {
-	h = nonZero(h)
-	s := &t.shards[h>>56]
-	if s.count == 0 {
-		return 0, false
-	}
-	mask := uint64(len(s.facts) - 1)
-	for i := h & mask; ; i = (i + 1) & mask {
-		switch s.facts[i] {
-		case h:
-			return s.evidence[i], true
-		case 0:
-			return 0, false
+func (t *table) count() int { return t.facts.count + t.pairs.count + t.runs.count }
+
+// afford makes room for n bytes more, at the cost of the oldest evidence.
+func (t *table) afford(n int) bool {
+	for t.bytes()+n > t.max {
+		if !t.places.drop() {
+			return false
 		}
 	}
+	return true
 }
 
-// touchAhead is how many slots are read ahead: far memory then answers for all of them
-// at once.
-const touchAhead = 32
+// get returns the sighting of a fact; 0 is one that is no longer known.
+func (t *table) get(h uint64) (id uint32, ok bool) {
+	if id, ok = t.facts.find(h); id != 0 {
+		id += t.base
+	}
+	return id, ok
+}
 
-// touch reads the slots of facts that are about to be merged.
-func (t *table) touch(facts []uint64) {
-	var sum uint64
-	for _, h := range facts {
-		if s := &t.shards[h>>56]; len(s.facts) > 0 {
-			i := h & uint64(len(s.facts)-1)
-			sum += s.facts[i] + uint64(s.evidence[i])
+// note adds a fact that is no sighting. Its number is that of the next one: only what was
+// seen before has a smaller one. Of two numbers that are no longer known, 0, none is
+// smaller.
+func (t *table) note(h uint64) {
+	if !t.facts.has(h) {
+		t.add(&t.facts, h, t.nextID())
+	}
+}
+
+// nextID is the number that a fact has which is seen next.
+func (t *table) nextID() uint32 {
+	if t.places.next-t.base > maxSightings {
+		t.rebase()
+	}
+	return t.places.next - t.base
+}
+
+// pair reports that a pair of words was seen.
+func (t *table) pair(h uint64) bool { return t.pairs.has(h) }
+
+// run reports that a run of words was seen. The sighting is known for some runs only.
+func (t *table) run(h uint64) (id uint32, ok bool) {
+	if sampled(h) {
+		return t.get(h)
+	}
+	return 0, t.runs.has(h)
+}
+
+// sampled chooses the runs that are facts: one in sixteen, so that their places cost
+// less than the runs themselves.
+func sampled(run uint64) bool { return run&15 == 0 }
+
+// merge takes a batch.
+func (t *table) merge(b *batch) {
+	from, place := 0, 0
+	for _, sp := range b.spans {
+		t.mergeFacts(b, b.facts[from:sp.end], b.places[place:sp.place])
+		from, place = sp.end, sp.place
+	}
+	t.mergeSet(&t.pairs, b.pairs)
+	t.mergeSet(&t.runs, b.runs)
+	for _, h := range b.noted {
+		t.note(h)
+	}
+}
+
+func (t *table) mergeFacts(b *batch, facts []uint64, place []byte) {
+	id, known := t.nextID(), false
+	for i, h := range facts {
+		if i%touchAhead == 0 {
+			t.facts.touch(facts[i:min(len(facts), i+touchAhead)])
 		}
-	}
-	t.sum = sum
-}
-
-// slot returns where the fact is or belongs; found is false if it is not there yet,
-// and then the caller must set the evidence.
-func (t *table) slot(h uint64) (evidence *uint32, found bool) {
-	h = nonZero(h)
-	s := &t.shards[h>>56]
-	if s.count >= len(s.facts)/8*7 {
-		s.grow()
-	}
-	mask := uint64(len(s.facts) - 1)
-	for i := h & mask; ; i = (i + 1) & mask {
-		switch s.facts[i] {
-		case h:
-			return &s.evidence[i], true
-		case 0:
-			s.facts[i] = h
-			s.count++
-			t.count++
-			return &s.evidence[i], false
-		}
-	}
-}
-
-func (s *shard) grow() {
-	n := max(firstShard, 2*len(s.facts))
-	old := *s
-	s.facts, s.evidence = make([]uint64, n), make([]uint32, n)
-	mask := uint64(n - 1)
-	for j, h := range old.facts {
-		if h == 0 {
+		if t.facts.has(h) {
 			continue
 		}
-		i := h & mask
-		for s.facts[i] != 0 {
-			i = (i + 1) & mask
+		switch t.add(&t.facts, h, id); {
+		case t.full:
+			return
+		case !known && !t.blind:
+			known = true
+			t.places.add(b, place)
+			t.afford(0)
 		}
-		s.facts[i], s.evidence[i] = h, old.evidence[j]
 	}
 }
 
-func nonZero(h uint64) uint64 {
-	if h == 0 {
-		return 1
+func (t *table) mergeSet(s *hashSet, hashes []uint64) {
+	for _, h := range hashes {
+		if t.add(s, h, 0); t.full {
+			return
+		}
 	}
-	return h
+}
+
+// add adds to one of the sets. When there is no memory, evidence is given up for good;
+// when that does not help, the table is full.
+func (t *table) add(s *hashSet, h uint64, id uint32) {
+	if t.blind {
+		id = 0
+	}
+	if t.full || s.add(h, id, t.more) {
+		return
+	}
+	if !t.blind {
+		t.goBlind()
+		if s.add(h, 0, t.more) {
+			return
+		}
+	}
+	t.full = true
+}
+
+// rebase makes room for sightings, of which a fact has room for 24 bits: at the cost of
+// the older half, if none of them was dropped before.
+func (t *table) rebase() {
+	for t.places.dropped-t.base < maxSightings/2 && t.places.drop() {
+	}
+	t.facts.renumber(t.places.dropped - t.base)
+	t.base = t.places.dropped
+	if t.places.next > 1<<32-1-maxSightings {
+		t.goBlind() // no session gets here
+	}
+}
+
+// goBlind gives up the rest of the evidence, three bytes of eight for each fact.
+func (t *table) goBlind() {
+	t.blind = true
+	t.places = sightings{next: 1}
+	t.facts.narrow()
+}
+
+// A batch is a part of what one output shows, and the unit in which the ledger takes
+// facts, whoever found them. Hashes are whole: 64 bits, under the keys of the ledger.
+type batch struct {
+	info     outputInfo
+	recorded bool   // the ledger knows info
+	output   uint32 // as this
+
+	facts  []uint64
+	spans  []span              // where they stood, in order
+	places []byte              // of the spans, one behind the other
+	noted  []uint64            // facts that were seen nowhere
+	skip   map[uint64]struct{} // facts and pairs that are not to be recorded
+	pieces []piece             // of secrets
+	pairs  []uint64
+	runs   []uint64 // but those that are sampled: they are facts
+}
+
+// span says where the facts up to end stood.
+type span struct {
+	end   int
+	place int // end of the place in places
+}
+
+// pairFacts says that pairs in text of a family are facts with a sighting of their own.
+// Whether text of people inside showed something before any outside text did is asked of
+// its pairs; there is little of it. Of outside text, words are enough: they were seen no
+// later than the pair that they make.
+func pairFacts(f family) bool { return f != outside }
+
+// batchLen bounds each kind of hash in a batch, and so how long the lock is held.
+const batchLen = 4 << 10
+
+func (b *batch) init() {
+	b.facts, b.pairs, b.runs = make([]uint64, 0, batchLen), make([]uint64, 0, batchLen), make([]uint64, 0, batchLen)
+}
+
+// dropSkipped takes out what is not to be recorded.
+func (b *batch) dropSkipped() {
+	if len(b.skip) == 0 {
+		return
+	}
+	echo := func(h uint64) bool { _, echo := b.skip[h]; return echo }
+	kept, from := b.facts[:0], 0
+	for i, sp := range b.spans {
+		for _, h := range b.facts[from:sp.end] {
+			if !echo(h) {
+				kept = append(kept, h)
+			}
+		}
+		from = sp.end
+		b.spans[i].end = len(kept)
+	}
+	b.facts = kept
+	b.pairs = slices.DeleteFunc(b.pairs, echo)
+}
+
+// reset empties b for the next part of the same output.
+func (b *batch) reset() {
+	b.facts, b.spans, b.places, b.pairs, b.runs = b.facts[:0], b.spans[:0], b.places[:0], b.pairs[:0], b.runs[:0]
+	b.pieces, b.noted = b.pieces[:0], b.noted[:0]
 }

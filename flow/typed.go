@@ -67,6 +67,9 @@ func typedToken(t string, note func(Destination)) {
 	}
 	for _, d := range parseList(t) {
 		note(d)
+		if name, ok := d.repository(); ok {
+			note(textOf(name))
+		}
 		if d.Kind != Host || d.Malformed != "" {
 			continue
 		}
@@ -74,6 +77,20 @@ func typedToken(t string, note func(Destination)) {
 			note(readURL(t, scheme, scheme+"://"+withPort(bracketed(d.parts.host), d.parts.port)+"/"))
 		}
 	}
+}
+
+// repositoryHosts are the forges whose pages stand below owner/name.
+var repositoryHosts = set("github.com", "www.github.com", "gitlab.com", "bitbucket.org", "codeberg.org")
+
+// repository returns the owner/name that a page of a forge belongs to.
+func (d Destination) repository() (string, bool) {
+	if d.Malformed != "" || d.Kind != URL || !repositoryHosts[d.parts.host] {
+		return "", false
+	}
+	owner, rest, _ := strings.Cut(strings.TrimPrefix(d.parts.path, "/"), "/")
+	name, _, _ := strings.Cut(rest, "/")
+	name = strings.TrimSuffix(name, ".git")
+	return owner + "/" + name, owner != "" && name != ""
 }
 
 // typedTokens returns the readings of one word of a prompt: as it stands, without the
@@ -113,8 +130,8 @@ func stripped(s string) string {
 
 // IsTyped reports that the user typed a value as it stands, as a whole: a destination, a
 // text, or a number in another notation (1,100.00 is 1100). Of a text of more than eight
-// words each eight that follow each other must have been typed so. Case counts. It is safe
-// for concurrent use.
+// words each eight that follow each other must have been typed so. Case counts,
+// punctuation round it does not. It is safe for concurrent use.
 func (l *Ledger) IsTyped(s string) bool {
 	s = trimSpace(s)
 	if len(s) > maxPrompt {
@@ -136,12 +153,15 @@ func (l *Ledger) IsTyped(s string) bool {
 	if n, ok := decimal(s); ok && is(textOf(n)) {
 		return true
 	}
+	run := func(words []string) bool {
+		text := strings.Join(words, " ")
+		return is(textOf(text)) || stripped(text) != "" && is(textOf(stripped(text))) // quoted in the prompt
+	}
 	if len(words) <= typedWords {
-		run := strings.Join(words, " ")
-		return is(textOf(run)) || stripped(run) != "" && is(textOf(stripped(run))) || len(s) <= MaxDestination && is(parseOne(s))
+		return run(words) || len(s) <= MaxDestination && is(parseOne(s))
 	}
 	for i := 0; i+typedWords <= len(words); i++ {
-		if !is(textOf(strings.Join(words[i:i+typedWords], " "))) {
+		if !run(words[i : i+typedWords]) {
 			return false
 		}
 	}

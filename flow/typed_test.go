@@ -66,3 +66,71 @@ func TestTypedIsBounded(t *testing.T) {
 		t.Errorf("beyond the bound: %v", f.Origin)
 	}
 }
+
+func TestIsTyped(t *testing.T) {
+	for _, c := range []struct {
+		prompt, value string
+		want          bool
+	}{
+		{"change my password to new_password", "new_password", true},
+		{"change my password to 'new_password'.", "new_password", true},
+		{`change my password to "P@ss!w0rd?"`, "P@ss!w0rd?", true},
+		{"change my password to P@ss!w0rd?", "P@ss!w0rd?", true},
+		{"change my password to new_password", "New_password", false},
+		{"change my password to new_password", "new_password1", false},
+		{"change it to new_password", "password", false},
+		{"change my password to new_password", "to new_password", true}, // their words, in their order
+		{"change my password to new_password", "new_password to", false},
+		{"pay 1,100.00 to Spotify", "1100", true},
+		{"pay $1100 to Spotify", "1100.00", true},
+		{"pay 1100€ to Spotify", "1100.0", true},
+		{"pay €1'100 to Spotify", "1100", false}, // not read as a number
+		{"pay 1100 EUR", "1100", true},
+		{"pay 1100.", "1100", true},
+		{"pay 1100.50", "1100.5", true},
+		{"pay 1100", "110", false},
+		{"pay 1100", "11000", false},
+		{"pay 1100", "-1100", false},
+		{"pay 1100.50", "1100", false},
+		{"pay 1100", "1,100", true},
+		{"pay 1.100,00", "1100", false},
+		{"pay 1100 now", "1e3", false},
+		{"pay 007", "7", true},
+		{`Send "Hello, Ana! See you at ten, as always, in the hall." to her`, "Hello, Ana! See you at ten, as always, in the hall.", true},
+		{`Send "Hello, Ana! See you at ten, as always, in the hall." to her`, "Hello, Ana! See you at ten, as always, in the hall", true},
+		{`Send "Hello, Ana! See you at ten, as always, in the hall." to her`, "Hello, Ana!  See you at ten,\nas always, in the hall.", true},
+		{`Send "Hello, Ana! See you at ten, as always, in the hall." to her`, "Hello, Ana! See you at nine, as always, in the hall.", false},
+		{`Send "Hello, Ana! See you at ten, as always, in the hall." to her`, "Hello, Ana! See you at ten, as always, in the hall. Bring the papers.", false},
+		{"the subject is «Invoice 17»", "Invoice 17", true},
+		{"the subject is Invoice 17, paid.", "Invoice 17", true},
+		{"write to bob@x.example", "bob@x.example", true},
+		{"write to Bob@X.example", "bob@x.example", true},
+		{"write to bob@x.example", "bob@x.example.org", false},
+		{"open https://x.example/a", "https://X.example:443/a", true},
+		{"open https://x.example/a", "https://x.example/a?x=1", false},
+		{"open www.x.example.Then go on", "www.x.example", true},
+		{"say hi", "", false},
+		{"say hi", "   ", false},
+		{"", "hi", false},
+		{"say hi\u200b there", "hi", false},
+		{"say hi", "hi\u200b", false},
+	} {
+		l := NewLedger(LedgerOptions{})
+		l.Typed(c.prompt)
+		if got := l.IsTyped(c.value); got != c.want {
+			t.Errorf("%q after %q: %v", c.value, c.prompt, got)
+		}
+	}
+}
+
+func TestTypedAcrossPrompts(t *testing.T) {
+	l := NewLedger(LedgerOptions{})
+	l.Typed("my password is one two three four five six seven eight")
+	l.Typed("two three four five six seven eight nine")
+	if !l.IsTyped("one two three four five six seven eight nine") {
+		t.Error("each eight words were typed so")
+	}
+	if l.IsTyped("nine one") || l.IsTyped(strings.Repeat("one ", 200_000)) {
+		t.Error("words that were not typed so")
+	}
+}

@@ -6,43 +6,21 @@ import (
 	"unicode/utf8"
 )
 
-// unfolded calls use with every line of s that reads otherwise once JSON escapes, HTML
-// entities, percent-encoding (twice) and tags inside words are taken away. Most text
-// has none of them, and is only searched for four bytes.
-func unfolded(s string, use func(string)) {
-	if strings.IndexByte(s, '%') < 0 && strings.IndexByte(s, '&') < 0 && strings.IndexByte(s, '\\') < 0 && strings.IndexByte(s, '<') < 0 {
-		return
-	}
-	for len(s) > 0 {
-		i := strings.IndexAny(s, `%&\<`)
-		if i < 0 {
-			return
-		}
-		start := strings.LastIndexByte(s[:i], '\n') + 1
-		end := len(s)
-		if n := strings.IndexByte(s[i:], '\n'); n >= 0 {
-			end = i + n
-		}
-		if u, ok := unfoldLine(s[start:end]); ok {
-			use(u)
-		}
-		s = s[end:]
-	}
-}
-
 // unfoldLine decodes what it finds; ok is false if it found nothing.
 func unfoldLine(line string) (_ string, ok bool) {
-	if strings.IndexByte(line, '\\') >= 0 {
-		if d, found := jsonUnescape(line); found {
-			line, ok = d, true
+	for range 3 { // JSON in a string in JSON
+		d, found := jsonUnescape(line)
+		if !found {
+			break
 		}
+		line, ok = d, true
 	}
-	if strings.IndexByte(line, '&') >= 0 {
+	for range 2 {
 		if d := html.UnescapeString(line); d != line {
 			line, ok = d, true
 		}
 	}
-	for range 2 {
+	for range 3 {
 		if d, found := percentDecode(nil, line); found {
 			line, ok = string(d), true
 		}
@@ -53,12 +31,19 @@ func unfoldLine(line string) (_ string, ok bool) {
 	return line, ok
 }
 
-// percentDecode appends s with %XX decoded; found is false if there was none.
+// percentDecode appends s with %XX and %uXXXX decoded; found is false if there was none.
 func percentDecode(dst []byte, s string) (_ []byte, found bool) {
 	for {
 		i := strings.IndexByte(s, '%')
 		if i < 0 || i+2 >= len(s) {
 			return append(dst, s...), found
+		}
+		if s[i+1]|0x20 == 'u' {
+			if r, ok := hexRune(s, i+2, 4); ok {
+				dst = utf8.AppendRune(append(dst, s[:i]...), r)
+				s, found = s[i+6:], true
+				continue
+			}
 		}
 		if !hexDigit(s[i+1]) || !hexDigit(s[i+2]) {
 			dst = append(dst, s[:i+1]...)
@@ -92,8 +77,15 @@ func jsonUnescape(s string) (_ string, found bool) {
 		switch s[1] {
 		case 'n', 'r', 't', 'f', 'b':
 			b, s, found = append(b, ' '), s[2:], true
-		case '"', '\\', '/', '\'':
+		case '"', '\\', '/', '\'', '@', '.', '-', '_', ':', '#', '+', '*', '[', ']', '(', ')': // Markdown escapes some of these
 			b, s, found = append(b, s[1]), s[2:], true
+		case '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+			c, n := numberEscape(s)
+			if n == 0 {
+				b, s = append(b, s[:2]...), s[2:]
+				continue
+			}
+			b, s, found = append(b, c), s[n:], true
 		case 'u', 'x', 'U':
 			r, n := hexEscape(s)
 			if n == 0 {
@@ -107,9 +99,43 @@ func jsonUnescape(s string) (_ string, found bool) {
 	}
 }
 
+// numberEscape reads an octal escape of C and shells (\100) or a hexadecimal one of CSS
+// (\40 and a space, \000040) that stands for a visible ASCII character.
+func numberEscape(s string) (c byte, size int) {
+	octal, n := 0, 1
+	for ; n < len(s) && n < 4 && s[n] >= '0' && s[n] <= '7'; n++ {
+		octal = octal<<3 | int(s[n]-'0')
+	}
+	if n == 4 && octal > ' ' && octal < 0x7F {
+		return byte(octal), n
+	}
+	code := 0
+	for n = 1; n < len(s) && n < 7 && hexDigit(s[n]); n++ {
+		code = code<<4 | int(unhex(s[n]))
+	}
+	if code <= ' ' || code >= 0x7F || n < 7 && (n == len(s) || s[n] != ' ') {
+		return 0, 0
+	}
+	if n < len(s) && s[n] == ' ' {
+		n++
+	}
+	return byte(code), n
+}
+
 // hexEscape reads \xXX, \uXXXX (a surrogate pair too) or \UXXXXXXXX at the start of s.
 func hexEscape(s string) (r rune, size int) {
 	digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[s[1]]
+	if s[1] == 'u' && strings.HasPrefix(s[2:], "{") {
+		end := strings.IndexByte(s[:min(len(s), 12)], '}')
+		if end < 4 {
+			return 0, 0
+		}
+		r, ok := hexRune(s, 3, end-3)
+		if !ok {
+			return 0, 0
+		}
+		return r, end + 1
+	}
 	r, ok := hexRune(s, 2, digits)
 	if !ok {
 		return 0, 0

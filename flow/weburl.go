@@ -2,6 +2,7 @@ package flow
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -200,7 +201,30 @@ func nested(d Destination) []string {
 	if i < 0 {
 		return nil
 	}
-	return nestedIn(rest[i:])
+	found := nestedIn(rest[i:])
+	for _, u := range encodedIn(rest[i:]) {
+		if !slices.Contains(found, u) {
+			found = append(found, u)
+		}
+	}
+	return found
+}
+
+// encodedIn returns the URLs that stand in a path or query as base64 or hexadecimal.
+func encodedIn(rest string) []string {
+	var found []string
+	if len(rest) >= minRun {
+		r := reader{use: func(s string) {
+			if len(found) <= maxNested && strings.Contains(s, "://") {
+				found = append(found, nestedIn("="+strings.TrimSpace(s))...)
+			}
+		}}
+		for i := range r.budget {
+			r.budget[i] = 2 * len(rest)
+		}
+		r.read(rest)
+	}
+	return found
 }
 
 func nestedIn(rest string) []string {

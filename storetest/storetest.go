@@ -64,8 +64,8 @@ func logOrder(t *testing.T, s sallyport.Store, _ *clock) {
 	}
 	for i := range 5 {
 		e := fmt.Appendf(nil, "entry %d", i)
-		if err := s.Append(ctx, "l", e); err != nil {
-			t.Fatal(err)
+		if at, err := s.Append(ctx, "l", e); err != nil || at != i {
+			t.Fatalf("entry %d is at %d: %v", i, at, err)
 		}
 		e[0] = 'X'
 	}
@@ -228,7 +228,7 @@ func cancelled(t *testing.T, s sallyport.Store, _ *clock) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	errs := make(map[string]error)
-	errs["Append"] = s.Append(ctx, "l", nil)
+	_, errs["Append"] = s.Append(ctx, "l", nil)
 	_, errs["Read"] = s.Read(ctx, "l", 0, 0)
 	_, _, errs["Add"] = s.Add(ctx, "c", 1, 1)
 	_, _, errs["Take"] = s.Take(ctx, []sallyport.Bucket{{Name: "a", Rate: 1, Burst: 1}}, true)

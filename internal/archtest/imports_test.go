@@ -32,12 +32,18 @@ var mayImport = map[string][]string{
 	"internal/stdio":      {"internal/mcp", "internal/quote"},
 	"internal/streamhttp": {"doc", "internal/mcp", "internal/quote"},
 
+	// What the processes of one client share, and which client that is.
+	"internal/store":  {"."},
+	"internal/client": {},
+
 	// The edges.
-	"internal/config":  {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/quote", "internal/strictyaml", "policy"},
-	"internal/gateway": {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/config", "internal/mcp", "internal/quote", "internal/stdio", "policy"},
-	"internal/decide":  {".", "audit", "contract", "doc", "internal/mcp", "internal/quote", "policy"},
-	"internal/lint":    {".", "contract", "doc", "flow", "internal/config", "internal/quote", "internal/strictyaml", "policy"},
-	"internal/demo":    {"audit", "internal/quote"},
+	"internal/pins":      {".", "contract", "doc"},
+	"internal/config":    {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/quote", "internal/strictyaml", "policy"},
+	"internal/gateway":   {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/config", "internal/mcp", "internal/pins", "internal/quote", "internal/stdio", "policy"},
+	"internal/decide":    {".", "audit", "contract", "doc", "internal/mcp", "internal/quote", "policy"},
+	"internal/lint":      {".", "contract", "doc", "flow", "internal/config", "internal/quote", "internal/strictyaml", "policy"},
+	"internal/demo":      {"audit", "internal/quote"},
+	"internal/packscore": {"contract", "doc", "internal/quote"},
 
 	// What a policy's author asks before anything runs.
 	"internal/explain":    {".", "internal/quote", "policy"},
@@ -67,7 +73,7 @@ var noEngine = []string{
 	"os", "os/exec", "os/signal", "os/user", "net", "net/http", "net/rpc", "net/smtp", "io/fs", "io/ioutil",
 	"path/filepath", "syscall", "unsafe", "plugin", "log", "log/slog", "crypto/tls", "testing",
 	module + "/audit", module + "/internal/mcp", module + "/internal/stdio", module + "/internal/streamhttp", module + "/internal/gateway",
-	module + "/internal/config", module + "/internal/cli", module + "/internal/demo",
+	module + "/internal/pins", module + "/internal/config", module + "/internal/cli", module + "/internal/demo",
 	"github.com/modelcontextprotocol", "golang.org/x/sys", "golang.org/x/term", "github.com/spf13",
 	"github.com/gofrs", "text/template", "html/template",
 }
@@ -82,7 +88,7 @@ var thirdParty = map[string][]string{
 	"go.yaml.in/yaml/v4":                    {"internal/strictyaml"},
 	"golang.org/x/net/idna":                 {"flow"},
 	"golang.org/x/net/publicsuffix":         {"flow"},
-	"golang.org/x/sys":                      {"audit", "internal/stdio"},
+	"golang.org/x/sys":                      {"audit", "internal/client", "internal/pins", "internal/stdio", "internal/store"},
 	"golang.org/x/term":                     {"internal/cli"},
 	"golang.org/x/text":                     {"confine", "contract", "flow"},
 	"github.com/google/go-cmp/cmp":          nil,

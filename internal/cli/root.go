@@ -25,6 +25,8 @@ var commands = []func() *cobra.Command{
 	newAudit,
 	newDecide,
 	newExplain,
+	newPacks,
+	newPins,
 	newSchema,
 	newTest,
 	newValidate,

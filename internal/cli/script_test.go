@@ -11,8 +11,10 @@ import (
 // a user types it.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"sallyport": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
-		"converse":  converse,
+		"sallyport":  func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"converse":   converse,
+		"listserver": listserver,
+		"twoservers": twoservers,
 	})
 }
 

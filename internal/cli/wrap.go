@@ -48,6 +48,10 @@ shipped packs, the fallback contracts and the flow check are what guards.
 A contract that names write parameters and no prefixes (as the filesystem pack's do) lets
 them write in the directories that COMMAND's own arguments name, and nowhere else.
 
+What COMMAND lists the first time is pinned, for each set of capabilities that a client has.
+A tool that is new or changed later is refused until you have accepted it with
+"sallyport pins accept". Without a place for pins, your state directory, nothing starts.
+
 Standard output carries protocol messages only; logs go to standard error.
 
 Exit codes: 0 the client ended, 1 cannot run, 2 the command line is wrong, 5 the server

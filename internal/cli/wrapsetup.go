@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -16,16 +17,19 @@ import (
 	"github.com/sallyport-dev/sallyport/internal/config"
 	"github.com/sallyport-dev/sallyport/internal/gateway"
 	"github.com/sallyport-dev/sallyport/internal/lint"
+	"github.com/sallyport-dev/sallyport/internal/pins"
 	"github.com/sallyport-dev/sallyport/policy"
 )
 
 // wrapSetup is everything of a wrap that exists before the server is started.
 type wrapSetup struct {
-	relay gateway.Options
-	log   *audit.Log
+	relay  gateway.Options
+	log    *audit.Log
+	shared *sharedSession
 }
 
 func (s *wrapSetup) close() {
+	s.shared.close()
 	if s.log != nil {
 		s.log.Close()
 	}
@@ -57,22 +61,35 @@ func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, e
 	if err != nil {
 		return nil, err
 	}
+	shared, err := openShared(filepath.Dir(own.stateLog), own.noState, log)
+	if err != nil {
+		return nil, err
+	}
+	opened := false
+	defer func() {
+		if !opened {
+			shared.close()
+		}
+	}()
 	dryRun := f.dryRun || dryByFile(cfg, pol)
 	engine, err := newEngine(cfg, pol, contracts, sallyport.Options{
-		DryRun: dryRun, WriteRoots: roots, Resolve: osresolve.Resolve,
+		DryRun: dryRun, WriteRoots: roots, Resolve: osresolve.Resolve, Store: shared.engineStore(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	id := newSessionID()
-	session, err := engine.Session(sallyport.SessionOptions{Caller: localCaller, Doubt: id})
+	session, err := engine.Session(shared.options(id))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("what this client's other servers have shown cannot be read: %w; restart the client for a new session", err)
 	}
-	s := &wrapSetup{relay: gateway.Options{
+	s := &wrapSetup{shared: shared, relay: gateway.Options{
 		Session: session, Policy: pol, DryRun: dryRun, Caller: localCaller, SessionID: id, Upstream: f.name,
 		AuditContinue: cfg.Audit.ContinueOnFailed,
 	}}
+	if s.relay.Pins, err = openPins(command, f.name, own); err != nil {
+		return nil, err
+	}
 	if auditPath != "" {
 		if s.log, err = openLog(auditPath, cfg.Audit); err != nil {
 			return nil, err
@@ -80,6 +97,7 @@ func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, e
 		s.relay.Audit = s.log
 	}
 	sayStart(log, f, cfg, pol, dryRun, auditPath)
+	opened = true
 	return s, nil
 }
 
@@ -131,6 +149,24 @@ func auditPath(f wrapFlags, cfg *config.Config, o own) (string, error) {
 	default:
 		return o.stateLog, o.noState
 	}
+}
+
+// openPins opens the pins of the server that command starts. They are always kept: without
+// them a server could change what its tools mean between two sessions.
+func openPins(command []string, name string, o own) (*pins.Book, error) {
+	store, err := pinStore(o)
+	if err != nil {
+		return nil, err
+	}
+	return store.Book(pins.Command(command), name)
+}
+
+// pinStore is where pins are kept: beside the default log.
+func pinStore(o own) (*pins.Store, error) {
+	if o.noState != nil {
+		return nil, errors.New("there is no directory to keep pins in: set $XDG_STATE_HOME or $HOME to an absolute path (on Windows %LocalAppData%)")
+	}
+	return pins.Open(filepath.Join(filepath.Dir(o.stateLog), "pins"))
 }
 
 func openLog(path string, a config.Audit) (*audit.Log, error) {

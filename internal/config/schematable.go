@@ -75,7 +75,8 @@ var objects = []object{
 	}}}},
 	{"contract", "what a tool does; it replaces the pack's and the fallback's", []key{
 		{"exfiltrating", "the tool sends something out: its destinations are checked", typed("boolean"), false},
-		{"sink_params", "selectors of the arguments that hold destinations; default every argument", list(text()), false},
+		{"sink_params", "selectors of the arguments that hold destinations, or several joined: {owner}/{repo}; default every argument", list(text()), false},
+		{"destination_optional", "a call that names no destination stays with the caller: it is not asked about", typed("boolean"), false},
 		{"trusted_destinations", `addresses, "*@domain", hosts, "*.example.com", URLs or plain names`, list(text()), false},
 		{"write_params", "selectors of the arguments that hold paths to write", list(text()), false},
 		{"path_base", "absolute directory that relative paths start from; without it they are refused", shaped(absoluteForm), false},
@@ -90,7 +91,7 @@ var objects = []object{
 	}, fragment{
 		{"minProperties", 1},
 		{"dependentSchemas", fragment{
-			{"sink_params", sends}, {"trusted_destinations", sends},
+			{"sink_params", sends}, {"trusted_destinations", sends}, {"destination_optional", sends},
 		}},
 		{"dependentRequired", fragment{{"allowed_path_prefixes", []string{"write_params"}}, {"path_base", []string{"write_params", "allowed_path_prefixes"}}}},
 	}},

@@ -20,6 +20,8 @@ const perRound = 5
 func mixed(b *bytes.Buffer, round int) {
 	const text = "Dear team, the parcel for order 4711 has not come. Please tell me where it is: I wrote to you last week, " +
 		"and the day before. My number is the same as always, and the rest of it stands in the first mail. "
+	const answer = "Hello Ann, a customer asks again about a parcel that we sent on Monday. Could you look where it has got to, " +
+		"and write to them when you know more? They have been waiting for a while by now. Thanks, and have a good day. "
 	s := []string{"s", "t"}[round%2]
 	id := round * 4
 	line := func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
@@ -29,7 +31,7 @@ func mixed(b *bytes.Buffer, round int) {
 	line(`{"op":"call","session":%q,"id":%d,"upstream":"mail","tool":"send_email","arguments":{"to":"bob%d@partner.example","body":%q}}`, s, id+2, round, text)
 	line(`{"op":"answer","session":%q,"id":%d,"approve":true}`, s, id+2)
 	line(`{"op":"result","session":%q,"id":%d,"result":{"content":[{"type":"text","text":"sent"}]}}`, s, id+2)
-	line(`{"op":"call","session":%q,"id":%d,"upstream":"mail","tool":"send_email","arguments":{"to":"ann@corp.example","body":%q}}`, s, id+3, text)
+	line(`{"op":"call","session":%q,"id":%d,"upstream":"mail","tool":"send_email","arguments":{"to":"ann@corp.example","body":%q}}`, s, id+3, answer)
 	line(`{"op":"result","session":%q,"id":%d,"result":{"content":[{"type":"text","text":"sent"}]}}`, s, id+3)
 }
 

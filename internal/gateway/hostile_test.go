@@ -84,7 +84,7 @@ func TestListThatAlwaysChanges(t *testing.T) {
 	g.call(2, "echo", `{}`)
 	called := 0
 	for lists := 0; called < 2; lists++ {
-		if lists > 4*(maxAgain+1) {
+		if lists > 4*(maxAgain+1)+maxEager {
 			t.Fatalf("%d lists and %d calls", lists, called)
 		}
 		f := g.serverHears()

@@ -15,6 +15,8 @@ import (
 // cannot be judged and so is refused.
 func (r *Relay) judge(c *call, m mcp.Message) (why string) {
 	switch m.Method {
+	case "initialize":
+		return r.declares(m)
 	case "tools/call":
 		return r.judgeNamed(c, m, policy.Tool)
 	case "prompts/get":
@@ -283,6 +285,7 @@ func (r *Relay) decide(ctx context.Context, c *call) {
 	d := c.decision
 	switch {
 	case !d.Runs():
+		r.refusedByPin(c)
 		r.recordVerdict(c, refusalOutcome(d))
 		r.refuse(c)
 	case r.recordVerdict(c, verdictOutcome(d)) || r.opt.AuditContinue:

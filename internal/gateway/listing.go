@@ -13,11 +13,15 @@ import (
 
 // catalogue is what is known of the server's tool list. Guarded by Relay.mu.
 type catalogue struct {
-	state   catalogueState
-	stale   bool    // it changed while it was being listed
-	held    []*call // wait for it, in order
-	meta    []byte  // what the newest of them says of its client, see requestMeta
-	current *listing
+	state catalogueState
+	stale bool    // it changed while it was being listed
+	held  []*call // wait for it, in order
+	meta  []byte  // what the newest of them says of its client, see requestMeta
+	like  mcp.ID  // an id of the client's, see ownID
+	eager int     // runs so far that no call waited for
+
+	releasing bool // releaseHeld runs, or is about to: a call must not be taken up twice
+	current   *listing
 }
 
 type catalogueState int
@@ -45,6 +49,7 @@ const (
 	maxPages  = 200
 	maxListed = 10_000
 	maxAgain  = 3
+	maxEager  = 32 // runs of one session that no call waits for
 )
 
 // listed reports whether the tool list is known. If not, c is held and the list asked
@@ -73,6 +78,7 @@ func (r *Relay) listed(ctx context.Context, c *call, m mcp.Message) bool {
 
 // newListing is called with mu held and returns the request to send.
 func (r *Relay) newListing(like mcp.ID, again int) []byte {
+	r.catalogue.like = like
 	l := &listing{id: r.ownID(like), meta: r.catalogue.meta, seen: make(map[string]bool), again: again}
 	r.own[l.id.Key()] = l
 	r.catalogue.current = l
@@ -98,7 +104,7 @@ func requestMeta(m mcp.Message) []byte {
 	if err != nil {
 		return nil
 	}
-	names := []string{"io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCapabilities"}
+	names := []string{"io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientInfo", metaCapabilities}
 	values, err := mcp.Fields(f[0], names...)
 	if err != nil {
 		return nil
@@ -195,12 +201,9 @@ func (r *Relay) listAnswered(ctx context.Context, l *listing, m mcp.Message) {
 
 func (r *Relay) listDone(ctx context.Context, l *listing) {
 	l.failed.Stop()
-	for _, notice := range r.opt.Session.Pin(r.opt.Upstream, l.tools) {
-		if notice.Warning {
-			r.log.Warn(notice.Text)
-		} else {
-			r.log.Info(notice.Text)
-		}
+	if why := r.pin(ctx, l); why != "" {
+		r.listFailed(l, why)
+		return
 	}
 	r.mu.Lock()
 	if r.ended {
@@ -214,9 +217,13 @@ func (r *Relay) listDone(ctx context.Context, l *listing) {
 		return
 	}
 	r.catalogue.state, r.catalogue.current = listedState, nil
+	releasing := r.catalogue.releasing
+	r.catalogue.releasing = true
 	r.mu.Unlock()
 	r.log.Debug("tools listed", "server", r.opt.Upstream, "tools", len(l.tools))
-	go r.releaseHeld(ctx)
+	if !releasing {
+		go r.releaseHeld(ctx)
+	}
 }
 
 // releaseHeld runs the calls that waited for the list, in order. Calls that arrive
@@ -224,13 +231,20 @@ func (r *Relay) listDone(ctx context.Context, l *listing) {
 // says with every list that it has changed must not hold calls for ever.
 func (r *Relay) releaseHeld(ctx context.Context) {
 	for first := true; ; first = false {
+		learning := r.opt.Session.Learning(r.opt.Upstream)
 		r.mu.Lock()
 		if len(r.catalogue.held) == 0 || r.catalogue.state != listedState {
+			r.catalogue.releasing = false
+			frame := r.listEagerly(learning) // it changed while they ran
 			r.mu.Unlock()
+			if frame != nil {
+				r.send(frame)
+			}
 			return
 		}
 		c := r.catalogue.held[0]
 		if r.catalogue.stale && !first {
+			r.catalogue.releasing = false
 			r.catalogue.state = beingListed
 			frame := r.newListing(c.id, 0)
 			r.mu.Unlock()
@@ -277,4 +291,30 @@ func (r *Relay) catalogueStale() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.catalogue.stale = true
+}
+
+// catalogueChanged does so too, and lists them at once while new names are still learnt:
+// what a server registers late is not to wait until it would be refused. It runs in the
+// server's reader.
+func (r *Relay) catalogueChanged() {
+	learning := r.opt.Session.Learning(r.opt.Upstream)
+	r.mu.Lock()
+	r.catalogue.stale = true
+	frame := r.listEagerly(learning)
+	r.mu.Unlock()
+	if frame != nil {
+		r.queue(frame)
+	}
+}
+
+// listEagerly is called with mu held and returns the request to send, if the list is
+// stale, nobody waits for it, and it is learnt.
+func (r *Relay) listEagerly(learning bool) []byte {
+	c := &r.catalogue
+	if !learning || !c.stale || c.state != listedState || len(c.held) > 0 || r.ended || r.draining || c.eager == maxEager {
+		return nil
+	}
+	c.eager++
+	c.state = beingListed
+	return r.newListing(c.like, maxAgain) // a change meanwhile is the next one's affair
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/audit"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
+	"github.com/sallyport-dev/sallyport/internal/pins"
 	"github.com/sallyport-dev/sallyport/internal/stdio"
 	"github.com/sallyport-dev/sallyport/policy"
 )
@@ -34,6 +35,7 @@ type Options struct {
 	Caller    string // for records
 	SessionID string
 	Upstream  string
+	Pins      *pins.Book // nil: what is pinned is forgotten at the end
 
 	ClientIn  io.Reader
 	ClientOut io.Writer
@@ -102,6 +104,7 @@ type Relay struct {
 	asked     map[string]asked // requests of the server that the client has to answer
 	own       map[string]*listing
 	version   string // negotiated by initialize
+	declared  pins.Capabilities
 	catalogue catalogue
 	writing   *call   // holds the write slot
 	writers   []*call // wait for it
@@ -140,6 +143,7 @@ func New(opt Options) *Relay {
 		beside: make(chan struct{}, maxBeside),
 		calls:  make(map[string]*call), cancelled: make(map[string]*call), asked: make(map[string]asked),
 		own: make(map[string]*listing), states: make(map[[32]byte]sallyport.DecisionID), idle: make(chan struct{}),
+		declared: pins.CapabilitiesOf(sallyport.Value{}),
 	}
 }
 

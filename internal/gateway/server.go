@@ -154,7 +154,7 @@ func (r *Relay) serverNotification(m mcp.Message) {
 	}
 	switch m.Method {
 	case "notifications/tools/list_changed":
-		r.catalogueStale()
+		r.catalogueChanged()
 	case "notifications/cancelled":
 		if !r.serverCancels(m) {
 			return

@@ -49,6 +49,11 @@ var Codes = []Code{
 	{"SP309", "contract-matches-no-tool", Warning, "tools", "a contract for a tool that is not listed"},
 	{"SP310", "parameter-not-in-schema", Error, "tools", "a contract names a parameter that the tool does not have"},
 	{"SP311", "sink-without-contract", Warning, "tools", "an allow rule on a tool that sends by its schema and has no contract: destinations that nobody vouched for are not let through"},
+	{"SP312", "party-allowed", Warning, "", "flow.party: allow"},
+	{"SP313", "content-not-asked-about", Warning, "", "flow.carried: allow or flow.copies: allow"},
+	{"SP314", "pages-endorsed", Note, "", "flow.endorse: true under a profile that does not endorse"},
+	{"SP315", "output-label-too-wide", Warning, "", "a label that loosens the whole output of a tool, or vouched for every element of it; a note for inside"},
+	{"SP316", "label-without-upstream", Warning, "", "an entry that vouches, or names parties, and does not name its upstream, in a file with several"},
 
 	{"SP401", "secret-in-file", Error, "", "a secret stands in the file; ${VAR} belongs there"},
 	{"SP402", "not-encrypted", Warning, "", "an upstream on another machine over http"},

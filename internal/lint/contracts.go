@@ -54,6 +54,7 @@ func (k *check) contracts() {
 		for _, a := range e.value.Get("arg_patterns").Pairs() {
 			k.pattern(a.Value, a.Value.Text())
 		}
+		k.labels(e)
 		k.againstList(e)
 	}
 }
@@ -240,7 +241,7 @@ func (k *check) againstList(e entry) {
 		}
 		return
 	}
-	for _, key := range []string{"sink_params", "write_params"} {
+	for _, key := range []string{"sink_params", "write_params", "typed_params"} {
 		for _, n := range e.value.Get(key).Items() {
 			k.parameter(n, n.Text(), key, listed)
 		}
@@ -264,6 +265,7 @@ func (k *check) parameter(n *strictyaml.Node, selector, key string, listed []kno
 		"sink_params":  ", so where it sends is not looked at there",
 		"write_params": ", so every call is refused for a missing path",
 		"arg_patterns": ", so every call is refused for a missing argument",
+		"typed_params": ", so nobody is asked whether the user typed it",
 	}[key]
 	k.add(n, "SP310", trimHint(strictyaml.Hint(selector, argumentNames(listed[0].schema))),
 		show(listed[0].name)+" has no parameter "+show(selector)+effect)

@@ -48,6 +48,11 @@
 //	SP309  warning  contract-matches-no-tool (tools): a contract for a tool that is not listed
 //	SP310  error    parameter-not-in-schema (tools): a contract names a parameter that the tool does not have
 //	SP311  warning  sink-without-contract (tools): an allow rule on a tool that sends by its schema and has no contract: destinations that nobody vouched for are not let through
+//	SP312  warning  party-allowed: flow.party: allow
+//	SP313  warning  content-not-asked-about: flow.carried: allow or flow.copies: allow
+//	SP314  note     pages-endorsed: flow.endorse: true under a profile that does not endorse
+//	SP315  warning  output-label-too-wide: a label that loosens the whole output of a tool, or vouched for every element of it; a note for inside
+//	SP316  warning  label-without-upstream: an entry that vouches, or names parties, and does not name its upstream, in a file with several
 //	SP401  error    secret-in-file: a secret stands in the file; ${VAR} belongs there
 //	SP402  warning  not-encrypted: an upstream on another machine over http
 //	SP403  note     unpinned-package: an upstream's command runs whatever version of a package is newest

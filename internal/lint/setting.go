@@ -24,6 +24,14 @@ func (k *check) settings() {
 		"flow.unknown: allow: a destination that nobody vouched for is not asked about")
 	at(c.Flow.Untrusted == sallyport.Ask, "flow", "untrusted", "SP306", "write deny",
 		"flow.untrusted: ask: a destination from untrusted output is not refused outright")
+	at(c.Flow.Party == sallyport.Allow, "flow", "party", "SP312", "write ask or deny",
+		"flow.party: allow: whoever gets a mail into the inbox, or shares a file, is somebody to send to")
+	at(c.Flow.Carried == sallyport.Allow, "flow", "carried", "SP313", "write ask or deny",
+		"flow.carried: allow: links, addresses and accounts from untrusted output are passed on to others")
+	at(c.Flow.Copies == sallyport.Allow, "flow", "copies", "SP313", "write ask or deny",
+		"flow.copies: allow: text that is copied from untrusted output word for word is passed on to others")
+	at(c.Flow.Endorse && k.root.Get("flow").Get("endorse") != nil && !profileEndorses(k.root.Get("flow").Get("profile")), "flow", "endorse", "SP314", "profile: assist says the same",
+		"flow.endorse: true: what a page or file says that the user named is asked about instead of refused")
 	at(c.Audit.Off, "audit", "path", "SP502", "write a file's name", "audit.path: null: nothing is recorded")
 	at(c.Audit.NoChain, "audit", "hash_chain", "SP503", "write true", "audit.hash_chain: false: an edited log is not noticed")
 	at(c.Audit.ContinueOnFailed, "audit", "on_failure", "SP504", "write deny",
@@ -33,6 +41,16 @@ func (k *check) settings() {
 	if k.root != nil && len(c.Policies) == 0 && k.root.Get("version") != nil {
 		k.add(nil, "SP506", "", "no policy is defined: every tool, resource and prompt is allowed; contracts and the flow guard")
 	}
+}
+
+// profileEndorses reports that the profile which a file names endorses by itself.
+func profileEndorses(n *strictyaml.Node) bool {
+	name := sallyport.DefaultProfile
+	if n != nil {
+		name = n.Text()
+	}
+	f, _ := sallyport.Profile(name)
+	return f.Endorse
 }
 
 // identities looks at tokens, what they reach, and rate limits.

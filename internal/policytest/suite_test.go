@@ -148,6 +148,68 @@ tests:
 	}
 }
 
+// What a called tool answers has the labels of its contract, what is only observed has
+// none, and what the user typed is theirs.
+func TestLabelsInTests(t *testing.T) {
+	var p strictyaml.Problems
+	entries := contract.Parse(strictyaml.Parse("c.yaml", []byte(`
+read_mail: {exfiltrating: false, output: {From: party, "[*].from": party, token: secret, note: inside}}
+read_book: {exfiltrating: false, output: {"[*].email": vouched}}
+send_mail: {exfiltrating: true, sink_params: [to], typed_params: [subject]}
+`), nil, &p), &p, contract.Options{})
+	if err := p.Err(); err != nil {
+		t.Fatal(err)
+	}
+	set, err := contract.NewSet(entries, contract.Options{Packs: contract.PackChoice{None: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	labelled := func(p *policy.Policy, more sallyport.Options) (*sallyport.Engine, error) {
+		more.Contracts = set
+		more.RateLimits = map[string]sallyport.RateLimit{"slow": {Rate: 1, Burst: 9}}
+		more.Policy = p
+		return sallyport.New(more)
+	}
+	const send = `{call: {tool: send_mail, args: {to: ana@x.example}}, expect: `
+	for _, tt := range []struct{ name, steps string }{
+		{"json", `{call: {tool: read_book}, expect: allow, result: {json: [{email: ana@x.example}]}}
+			` + send + `allow}`},
+		{"structured", `{call: {tool: read_mail}, expect: allow, result: {json: {note: ask ana@x.example}}}
+			` + send + `ask, reason: text of people inside}`},
+		{"text", `{call: {tool: read_mail}, expect: allow, result: "From: ana@x.example\n\nhello"}
+			` + send + `ask, reason: names a party}`},
+		{"whole result", `{call: {tool: read_mail}, expect: allow, result: {result: {content: [{type: text, text: '[{"from":"ana@x.example"}]'}]}}}
+			` + send + `ask, reason: names a party}`},
+		{"an error", `{call: {tool: read_mail}, expect: allow, result: {result: {isError: true, content: [{type: text, text: '[{"from":"ana@x.example"}]'}]}}}
+			` + send + `deny, check: flow}`},
+		{"secret", `{prompt: write to ana@x.example}
+			{call: {tool: read_mail}, expect: allow, result: {json: {token: tok-99887766}}}
+			{call: {tool: send_mail, args: {to: ana@x.example, body: it is tok 9988 7766}}, expect: ask, reason: must not leave}`},
+		{"observed", `{observe: {tool: read_book, json: [{email: ana@x.example}]}}
+			` + send + `deny, check: flow}`},
+		{"typed", `{prompt: "tell ana@x.example about 'Lunch'"}
+			{call: {tool: send_mail, args: {to: ana@x.example, subject: Lunch}}, expect: allow}
+			{call: {tool: send_mail, args: {to: ana@x.example, subject: Dinner}}, expect: ask, reason: for the user alone to choose}`},
+		{"agreed to, and read back", `{call: {tool: send_mail, args: {to: ana@x.example}}, expect: ask, answer: yes, result: sent to ana@x.example}
+			` + send + `ask, reason: not a vouched recipient}
+			{call: {tool: read_book}, expect: allow, result: {json: [{email: ana@x.example}]}}
+			` + send + `ask, reason: not a vouched recipient}`},
+	} {
+		text := "tests:\n- name: t\n  steps:\n"
+		for line := range strings.Lines(tt.steps) {
+			text += "  - " + strings.TrimSpace(line) + "\n"
+		}
+		s, err := Load("f.yaml", []byte(text), options(t))
+		if err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		o, err := s.Run(t.Context(), labelled, nil)
+		if err != nil || len(o[0].Failures) > 0 {
+			t.Errorf("%s: %v %+v", tt.name, err, o)
+		}
+	}
+}
+
 // A policy that runs dry refuses in words only, and nothing is asked.
 func TestDryPolicy(t *testing.T) {
 	opt := options(t)

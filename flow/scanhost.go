@@ -1,0 +1,155 @@
+package flow
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// dotted emits b[start:end] as a host if it can be one. The path that follows is
+// looked at for many-tenant hosts only.
+func (s *scanner) dotted(b []byte, start, end int) {
+	if end-start > 4*maxHost {
+		return
+	}
+	var known *uint64
+	k := uint64(0)
+	if n := behind(b[end:]); s.take == nil && n < maxPath {
+		k = s.keys[factHost].sip(b[start : end+n])
+		if known = &s.hosts[k%uint64(len(s.hosts))]; *known == k {
+			return
+		}
+	}
+	h := string(b[start:end])
+	switch {
+	case !endsInNumber(h):
+		s.host(h, b[end:])
+		if !plainASCII(h) {
+			s.latin(h)
+		}
+	case looksNumeric(h):
+		if a, ok := numericIPv4(h); ok {
+			s.emit(factHost, a.String())
+		}
+	}
+	if known != nil {
+		*known = k
+	}
+}
+
+// behind is the length of a port and path, or more, of what follows a host.
+func behind(rest []byte) int {
+	i := 0
+	if len(rest) == 0 || rest[0] != ':' && !slash(rest[0]) {
+		return 0
+	}
+	for i < len(rest) && i < maxPath && rest[i] > ' ' && strings.IndexByte("?#\"<>()[]{}|^`", rest[i]) < 0 {
+		i++
+	}
+	return i
+}
+
+// latin emits the host names in plain ASCII that stand in h among other scripts, which
+// write no space before and after them.
+func (s *scanner) latin(h string) {
+	for part := range strings.FieldsFuncSeq(h, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		if part = strings.Trim(part, ".-_"); strings.IndexByte(part, '.') >= 0 && !endsInNumber(part) {
+			s.host(part, nil)
+		}
+	}
+}
+
+// host emits the keys of a host name that is followed by rest.
+func (s *scanner) host(h string, rest []byte) {
+	n := s.nameOf(h)
+	if !n.valid {
+		return
+	}
+	s.names(n, rest)
+	if n.inner != "" {
+		s.emit(factHost, n.inner)
+	}
+	if n.glued {
+		s.names(s.nameOf(n.name[:strings.LastIndexByte(n.name, '.')]), nil)
+	}
+}
+
+// hostName is what there is to know of a name in text.
+type hostName struct {
+	name  string // folded
+	valid bool
+	glued bool // the last label may be the next sentence: x.example.They
+	kind  kind
+	key   string
+	inner string // the IPv4 address that it stands for, as names of nip.io do; "" for none
+}
+
+// maxNames is how many names are remembered.
+const maxNames = 4 << 10
+
+// nameOf works out what a name is; when observing, it remembers.
+func (s *scanner) nameOf(h string) hostName {
+	if n, ok := s.known[h]; ok {
+		return n
+	}
+	n := hostName{name: taintName(h)}
+	if n.valid = validName(n.name); n.valid {
+		n.kind, n.key = hostKey(n.name, "")
+		n.inner = inner4(n.name)
+		top := strings.LastIndexByte(n.name, '.')
+		n.glued = top > 0 && strings.IndexByte(n.name[:top], '.') > 0 && !knownTop(n.name)
+	}
+	if s.take == nil {
+		if len(s.known) >= maxNames {
+			clear(s.known)
+		}
+		s.known[h] = n
+	}
+	return n
+}
+
+func (s *scanner) names(n hostName, rest []byte) {
+	h := n.name
+	if s.take == nil {
+		s.emit(factPlace, placeKey(h, pathBehind(rest)))
+	}
+	if !tenantHosts[h] {
+		s.emit(n.kind, n.key)
+		return
+	}
+	s.emit(factHost, h)
+	if seg := firstSegment(rest); seg != "" {
+		s.emit(hostKey(h, seg))
+	}
+}
+
+// firstSegment reads the first path segment of what follows a host, an optional port
+// included; "" if there is none.
+func firstSegment(rest []byte) string {
+	i := 0
+	if i < len(rest) && rest[i] == ':' {
+		for i++; i < len(rest) && rest[i] >= '0' && rest[i] <= '9'; i++ {
+		}
+	}
+	for i < len(rest) && (rest[i] == '/' || rest[i] == '\\') {
+		i++
+	}
+	if i == 0 || rest[i-1] != '/' && rest[i-1] != '\\' {
+		return ""
+	}
+	end := i
+	for end < len(rest) && end-i < 256 && (alnum(rest[end]) || rest[end] >= utf8.RuneSelf || strings.IndexByte("-_.~%+@", rest[end]) >= 0) {
+		end++
+	}
+	return segmentKey(string(rest[i:end]))
+}
+
+// segmentKey is the form in which a path segment is compared: decoded, folded, without
+// the punctuation that prose puts after a link.
+func segmentKey(seg string) string {
+	if strings.IndexByte(seg, '%') >= 0 {
+		if d, ok := percentDecode(nil, seg); ok {
+			seg = Fold(string(d))
+		}
+	}
+	return strings.TrimRight(seg, ".-_~%+@ ")
+}

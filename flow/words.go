@@ -1,0 +1,180 @@
+package flow
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode"
+	"unicode/utf8"
+)
+
+// wordEnd returns where the letters and digits from i on end. ahead must go on for
+// scanAhead bytes behind the text, with zeros. It reads eight bytes at a time, and stops
+// at capitals, which folded text does not have.
+func wordEnd(ahead []byte, i int) int {
+	const rep, high = 0x0101010101010101, 0x8080808080808080
+	for {
+		w := binary.LittleEndian.Uint64(ahead[i:])
+		low := w &^ high
+		letter := (low + (128-'a')*rep) &^ (low + (127-'z')*rep)
+		digit := (low + (128-'0')*rep) &^ (low + (127-'9')*rep)
+		if other := ^(letter|digit)&high | w&high; other != 0 {
+			return i + bits.TrailingZeros64(other)/8
+		}
+		i += 8
+	}
+}
+
+// run scans words joined by ".", "-" or "_", which may be a host name, from i. It
+// returns where to go on, always after i.
+func (s *scanner) run(b []byte, i int) int {
+	start, end, dotted := i, i, false
+	for {
+		j := s.words(b, i)
+		if j == i {
+			break
+		}
+		dotted = dotted || i > start && b[i-1] == '.'
+		i, end = j, j
+		for i < len(b) && (b[i] == '-' || b[i] == '_') {
+			i++
+		}
+		if i == end && i < len(b) && b[i] == '.' {
+			i++
+		}
+		if i == end || i >= len(b) || class[b[i]] != clsWord && class[b[i]] != clsWide {
+			break
+		}
+	}
+	if end == start { // a wide character that is no part of a word
+		_, n := utf8.DecodeRune(b[start:])
+		return start + n
+	}
+	if dotted {
+		s.dotted(b, start, end)
+	}
+	return end
+}
+
+// words emits the words that follow each other from i without a separator: one, unless
+// a script without spaces is among them. It returns where they end.
+func (s *scanner) words(b []byte, i int) int {
+	start := i
+	for i < len(b) {
+		if class[b[i]] == clsWord {
+			i++
+			continue
+		}
+		if b[i] < utf8.RuneSelf {
+			break
+		}
+		r, n := utf8.DecodeRune(b[i:])
+		w := foldedRuneOf(r).width()
+		if w == wideSep {
+			break
+		}
+		if w == wideAlone {
+			if i > start {
+				s.word(b[start:i])
+			}
+			s.word(b[i : i+n])
+			start = i + n
+		}
+		i += n
+	}
+	if i > start {
+		s.word(b[start:i])
+	}
+	return i
+}
+
+// How a character beyond ASCII counts.
+const (
+	wideSep = iota
+	wideLetter
+	wideAlone // a word of its own
+)
+
+func widthOf(r rune) int {
+	switch {
+	case r == 0xB7: // stands inside Catalan words and names
+		return wideLetter
+	case r == 0x30FB: // and this in Japanese ones
+		return wideAlone
+	case r < 0x2000 && unicode.IsLetter(r):
+		if unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan) {
+			return wideAlone
+		}
+		return wideLetter
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
+		return wideAlone
+	case unicode.IsLetter(r), unicode.IsMark(r), unicode.IsNumber(r):
+		return wideLetter
+	case unicode.IsSymbol(r):
+		return wideAlone
+	}
+	return wideSep
+}
+
+// fact takes one fact, unless it was just taken.
+func (s *scanner) fact(k kind, h uint64) {
+	if s.take != nil {
+		s.take(k, h)
+		return
+	}
+	slot := &s.recent[h%uint64(len(s.recent))]
+	if *slot == h {
+		return
+	}
+	*slot = h
+	s.facts = append(s.facts, h)
+	if len(s.facts) == cap(s.facts) {
+		s.filled()
+	}
+}
+
+// remember makes s remember nothing of what it took.
+func (s *scanner) remember() {
+	s.recent, s.recentPairs, s.hosts = new(recent), new([32 << 10]uint64), new([4 << 10]uint64)
+	s.known = make(map[string]hostName)
+}
+
+func (s *scanner) word(w []byte) { s.wordHash(s.keys[factWord].sip(w)) }
+
+// wordHash takes a word, the pair that it makes with the word before it, and the run.
+func (s *scanner) wordHash(h uint64) {
+	s.fact(factWord, h)
+	s.count++
+	if s.count > 1 {
+		p := s.keys[factPair].pair(s.prev, h)
+		s.chain[s.count%4] = p
+		if s.take != nil || s.pairFacts {
+			s.fact(factPair, p)
+		} else if slot := &s.recentPairs[p%uint64(len(s.recentPairs))]; *slot != p {
+			*slot = p
+			s.pairs = append(s.pairs, p)
+		}
+		if s.copies && s.count >= runWords {
+			s.run5(h)
+		}
+		if (len(s.pairs) == cap(s.pairs) || len(s.runs) == cap(s.runs)) && s.take == nil {
+			s.filled()
+		}
+	}
+	s.prev = h
+}
+
+// run5 takes the run that ends with the word h: two pairs and the word.
+func (s *scanner) run5(h uint64) {
+	k := &s.keys[factRun]
+	run := k.pair(k.pair(s.chain[(s.count-3)%4], s.chain[(s.count-1)%4]), h)
+	if s.take != nil || sampled(run) {
+		s.fact(factRun, run)
+		return
+	}
+	s.runs = append(s.runs, run)
+}
+
+func (s *scanner) emit(k kind, text string) {
+	s.name = append(s.name[:0], text...)
+	s.fact(k, s.keys[k].sip(s.name))
+}

@@ -1,0 +1,100 @@
+package flow
+
+// standing is what a label makes of a value, weakest first.
+type standing byte
+
+const (
+	asNothing standing = iota
+	asID
+	asInside
+	asParty
+	asVouched
+	asAnything // whatever it was
+)
+
+// Wrote records what the agent itself put somewhere, of which nobody vouched for the
+// origin: being read back gives it no label that it did not have then. It is safe for
+// concurrent use.
+func (l *Ledger) Wrote(ds []Destination) {
+	if len(ds) == 0 {
+		return
+	}
+	q := l.queries.Get().(*query)
+	defer l.queries.Put(q)
+	b := &batch{}
+	l.mu.RLock()
+	for _, d := range ds {
+		if d.Malformed != "" {
+			continue
+		}
+		q.reset(l, outside, d)
+		_, had := l.shown(q, d)
+		for _, had := range []standing{had, asAnything} {
+			if h := l.writtenKey(d, had); !l.facts.facts.has(h) {
+				b.noted = append(b.noted, h)
+			}
+		}
+	}
+	l.mu.RUnlock()
+	if len(b.noted) > 0 {
+		l.publish(b)
+		l.merge(b)
+	}
+}
+
+func (l *Ledger) writtenKey(d Destination, had standing) uint64 {
+	d.Canonical = Fold(d.Canonical)
+	return l.exactKey(factWritten, d, byte(had))
+}
+
+// mostOf is the most that labels can make of d: what the agent wrote stays what it was.
+// The lock must be held.
+func (l *Ledger) mostOf(d Destination) standing {
+	if _, ok := l.facts.get(l.writtenKey(d, asAnything)); !ok {
+		return asVouched
+	}
+	for had := asNothing; had < asVouched; had++ {
+		if _, ok := l.facts.get(l.writtenKey(d, had)); ok {
+			return had
+		}
+	}
+	return asVouched
+}
+
+// echoes are the facts that name what a call named, and the names of it that are words:
+// those are cut out of text, because facts of words name other things too.
+func (l *Ledger) echoes(ds []Destination) (skip map[uint64]struct{}, cuts []string) {
+	if len(ds) == 0 {
+		return nil, nil
+	}
+	q := l.queries.Get().(*query)
+	defer l.queries.Put(q)
+	skip = make(map[uint64]struct{})
+	for _, d := range ds {
+		switch {
+		case d.Malformed != "":
+			continue
+		case d.Kind == Text && !accountLike(d.Canonical):
+			if len(cuts) < maxCuts {
+				cuts = append(cuts, lowered(d.Canonical))
+			}
+			continue
+		}
+		q.reset(l, outside, d)
+		if p := &d.parts; d.Kind == URL || d.Kind == Host {
+			q.scan.emit(factPlace, p.placeKey())
+		}
+		for _, keys := range [][]uint64{q.any, q.part, q.words, q.pairs} {
+			for _, h := range keys {
+				skip[h] = struct{}{}
+			}
+		}
+		if len(q.whole) > 0 {
+			skip[l.keys[outside][factWord].sip(q.whole)] = struct{}{}
+		}
+	}
+	return skip, cuts
+}
+
+// maxCuts bounds the names that are cut out of the result of a call.
+const maxCuts = 20
