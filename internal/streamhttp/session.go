@@ -226,17 +226,7 @@ func (s *Session) retire(st *stream) {
 	}
 	expiry := time.AfterFunc(s.h.opt.ReplayFor, func() { s.forget(st) })
 	s.finished = append(s.finished, finishedStream{st, expiry})
-	var old []finishedStream
-	for total := s.finishedSize(); total > s.h.opt.Replay; {
-		size, settled := s.finished[0].state()
-		if len(s.finished) == 1 && !settled { // one answer that nobody has taken is kept however large
-			break
-		}
-		old = append(old, s.finished[0])
-		delete(s.streams, s.finished[0].id)
-		s.finished = s.finished[1:]
-		total -= size
-	}
+	old := s.surplus()
 	s.mu.Unlock()
 	for _, f := range old {
 		f.expiry.Stop()
@@ -244,6 +234,32 @@ func (s *Session) retire(st *stream) {
 	}
 }
 
+// maxFinished is how many finished streams are kept, however small.
+const maxFinished = 64
+
+// surplus takes the oldest finished streams out for which there is no room. One that is
+// read stays whatever its size: its client is just getting the answer. So does the last
+// one if nobody has taken it. s.mu is held.
+func (s *Session) surplus() (old []finishedStream) {
+	total, count := s.finishedSize(), len(s.finished)
+	var kept []finishedStream
+	for i, f := range s.finished {
+		size, settled := f.state()
+		over := total > s.h.opt.Replay || count > maxFinished
+		if !over || f.read() || !settled && i == len(s.finished)-1 {
+			kept = append(kept, f)
+			continue
+		}
+		old = append(old, f)
+		delete(s.streams, f.id)
+		total -= size + eventCost
+		count--
+	}
+	s.finished = kept
+	return old
+}
+
+// finishedSize is what the finished streams keep; 0 if there are none. s.mu is held.
 func (s *Session) finishedSize() int {
 	total := 0
 	for _, f := range s.finished {
