@@ -84,9 +84,13 @@ lists others.`,
 		root.AddCommand(c())
 	}
 	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {
-		if c.HasSubCommands() {
+		switch {
+		case c.HasSubCommands():
 			group(c)
+		case c.Name() == "help":
+			c.Args = helpTopic
 		}
 	}
 	return root
@@ -102,14 +106,27 @@ func group(cmd *cobra.Command) {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		var names []string
-		for _, c := range cmd.Commands() {
-			if c.IsAvailableCommand() {
-				names = append(names, c.Name())
-			}
-		}
-		return fmt.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), strictyaml.Hint(args[0], names))
+		return unknownCommand(cmd, args[0])
 	}
+}
+
+// helpTopic refuses what is no command.
+func helpTopic(help *cobra.Command, args []string) error {
+	cmd, rest, err := help.Root().Find(args)
+	if err == nil && len(rest) > 0 {
+		return unknownCommand(cmd, rest[0])
+	}
+	return err
+}
+
+func unknownCommand(group *cobra.Command, name string) error {
+	var names []string
+	for _, c := range group.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return fmt.Errorf("unknown command %q for %q%s", name, group.CommandPath(), strictyaml.Hint(name, names))
 }
 
 // exitError ends the program with a code. A nil err prints nothing more.
