@@ -142,6 +142,9 @@ func (o *observer) each(v doc.Value, f field, at []cursor, depth int, own func(n
 }
 
 func (o *observer) child(v doc.Value, depth int, f field, at []cursor, list bool, name string, pos, n int) {
+	if list && (v.Kind() == doc.List || v.Kind() == doc.Object) {
+		f.whole = LabelOutside // it lies deeper than the field
+	}
 	if len(at) > 0 {
 		f, at = f.enter(follow(at, list, name, pos, n))
 	}
