@@ -41,6 +41,9 @@ func (e *evaluation) flow() bool {
 	for _, d := range destinations {
 		if joined[d.Place] || trusts(c, d) && d.Malformed == "" {
 			e.p.echo = append(e.p.echo, d)
+			if !joined[d.Place] && !e.query(d) {
+				return false
+			}
 			continue
 		}
 		if !e.judge(d) {
@@ -48,6 +51,28 @@ func (e *evaluation) flow() bool {
 		}
 	}
 	return e.typedParams() && e.content(sinks)
+}
+
+// query looks at what a trusted URL carries in its path and query: trust goes by the host,
+// and a host may send on, or write to, what a request names.
+func (e *evaluation) query(d flow.Destination) bool {
+	set := e.s.engine.opt.Flow
+	if d.Kind != flow.URL || set.Carried == Allow {
+		return true
+	}
+	for _, c := range e.s.ledger.Carried(d.Raw, e.trusted) {
+		if c.Origin != flow.Untrusted || c.Text != "" && !strings.ContainsAny(c.Text, "@.") {
+			continue // an account: ids of the server's own look the same
+		}
+		e.carriedEvidence(d.Place, c.Text, "carried", c.Evidence)
+		if !e.verdict(set.Carried, Question{
+			Check: CheckFlow, Argument: d.Place, Destination: c.Text, origin: "carried",
+			Text: fmt.Sprintf("argument %s passes on %s%s", shown(d.Place), quoted(c.Text), carriedFrom(e.p.call.Upstream, c)),
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 // joined returns the places of arguments that name a destination together for which
@@ -125,6 +150,8 @@ func (e *evaluation) destinations(c *contract.Contract) (all []flow.Destination,
 		case read[m.Place]:
 		case len(c.SinkParams) == 0:
 			all = append(all, flow.FlattenAny(m.Place, m.Value)...)
+		case strings.EqualFold(m.Place, "cc"), strings.EqualFold(m.Place, "bcc"):
+			scanned = append(scanned, flow.Flatten(m.Place, m.Value)...) // forgotten in the contract
 		default:
 			scanned = append(scanned, flow.Scan(m.Place, m.Value)...)
 		}

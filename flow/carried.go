@@ -104,6 +104,52 @@ func (c *carrier) tokens(text string) {
 			for _, d := range parseList(t) {
 				c.reference(d)
 			}
+			c.glued(t)
+		}
+	}
+}
+
+// glued looks up the links in a token that stand behind something else: an attribute
+// without quotes, a name and a colon, another script.
+func (c *carrier) glued(t string) {
+	if strings.ContainsAny(t, "()[]<>{}\"'`|,;") {
+		return // its parts are looked at
+	}
+	for from := 0; ; {
+		i := strings.Index(t[from:], "//")
+		if i < 0 {
+			break
+		}
+		start := from + i
+		from = start + 2
+		if start > 0 && t[start-1] == ':' {
+			end := start - 1
+			for start = end; start > 0 && (alnum(t[start-1]) || t[start-1] == '+'); start-- {
+			}
+			if s := strings.ToLower(t[start:end]); webSchemes[s] == "" {
+				for _, known := range []string{"https", "http", "wss", "ws", "ftp"} {
+					if strings.HasSuffix(s, known) {
+						start = end - len(known)
+						break
+					}
+				}
+			}
+		} else if start == 0 || strings.IndexByte("=:", t[start-1]) < 0 {
+			continue
+		}
+		c.behind(t, start)
+	}
+	if i := strings.IndexByte(t, '='); i > 0 && strings.IndexAny(t[:i], "/.@") < 0 {
+		c.behind(t, i+1)
+	}
+}
+
+// behind looks up what stands from start on in a token, if that is no more than before.
+func (c *carrier) behind(t string, start int) {
+	if s := t[start:]; start > 0 && s != "" && !c.seen[s] {
+		c.seen[s] = true
+		for _, d := range wholly(s) {
+			c.reference(d)
 		}
 	}
 }

@@ -100,10 +100,22 @@ func (f *flattener) value(place string, v doc.Value, level int) {
 			at := memberPlace(place, m.Name)
 			names := flattener{}
 			names.str(at, m.Name, jsonLevels)
-			f.add(names.found...)
+			for _, d := range names.found {
+				if f.sink || !dottedName(d) {
+					f.add(d)
+				}
+			}
 			f.value(at, m.Value, level+1)
 		}
 	}
+}
+
+// dottedName reports a name that is a host, or one with a path, by its letters only: labels
+// and settings are named so (app.kubernetes.io/name). What output has shown is found in it
+// as carried.
+func dottedName(d Destination) bool {
+	return d.Malformed == "" && (d.Kind == Host && !isIP(d.parts.host) && d.parts.port == "" ||
+		d.Kind == URL && d.parts.scheme == "" && !strings.HasPrefix(d.Raw, "//"))
 }
 
 func (f *flattener) scalar(place, s string) {

@@ -52,7 +52,7 @@ func (l *Ledger) shown(q *query, d Destination) (Finding, standing) {
 		return Finding{Origin: Party, Evidence: []Evidence{l.evidence(id)}}, asParty
 	}
 	taint, tainted := q.untrusted(l)
-	if most >= asInside || since > 1 {
+	if l.labels.Load() && (most >= asInside || since > 1) {
 		if f, id, ok := l.lookupInside(q, d); ok && (most >= asInside || id < since) {
 			return f, asInside
 		}

@@ -200,6 +200,9 @@ func (o *observer) family(f field) family {
 
 // within sets whose text the facts that follow come from.
 func (o *observer) within(f family) {
+	if f != outside {
+		o.ledger.labels.Store(true)
+	}
 	o.fam, o.keys = f, &o.ledger.keys[f]
 	o.copies, o.pairFacts = o.ledger.copies && f == outside, pairFacts(f)
 }
