@@ -178,6 +178,7 @@ func (e *evaluation) judge(d flow.Destination) bool {
 		e.d.Evidence = append(e.d.Evidence, Evidence{Argument: d.Place, Destination: d.Raw, Origin: flow.Malformed.String()})
 		return e.deny(CheckFlow, "destination %s=%s is refused: %s", shown(d.Place), quoted(d.Raw), d.Malformed)
 	}
+	d.Upstream = e.p.call.Upstream
 	f := e.s.ledger.Lookup(d)
 	full := f.Origin == flow.Unknown && e.s.ledger.Full()
 	if f.Origin != flow.Untrusted {
@@ -252,8 +253,13 @@ func seen(here string, f flow.Finding, full bool) string {
 }
 
 func partly(here string, f flow.Finding) string {
-	if len(f.Evidence) == 0 {
+	switch {
+	case len(f.Evidence) == 0:
 		return ""
+	case f.Named:
+		return "; the agent named it before " + where(here, f.Evidence[0]) + " showed it"
+	case f.Own:
+		return "; it is an id that the server gave in " + where(here, f.Evidence[0])
 	}
 	return "; only its domain was seen, in " + where(here, f.Evidence[0])
 }

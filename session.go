@@ -204,6 +204,7 @@ func (s *Session) Start(ctx context.Context, id DecisionID) Decision {
 // runs notes what a call that is about to run makes of its own words.
 func (s *Session) runs(p *pending) {
 	s.ledger.Wrote(p.wrote)
+	s.ledger.Named(named(p.call.Args))
 	p.endorsed = s.endorses(p)
 	s.mu.Lock()
 	s.running[p.decision.Call] = p

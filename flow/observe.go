@@ -23,7 +23,10 @@ type observer struct {
 	fam      family
 	endorsed bool     // what is outside comes from a page or file that the user named
 	cuts     []string // what the call itself named, and may be read back: names that are words
-	number   bool     // the scalar is a JSON number
+	long     []longSeen
+	number   bool // the scalar is a JSON number
+
+	structured bool // the output has structured content
 }
 
 // hop is one step of a place.
@@ -56,6 +59,8 @@ func (o *observer) observe(out Output) {
 	o.info = outputInfo{out.Upstream, out.Tool, out.Call, out.Time}
 	o.recorded, o.path = false, o.path[:0]
 	o.endorsed = out.Endorsed
+	structured := out.Value.Get("structuredContent")
+	o.structured = structured.Kind() != doc.Absent && structured.Kind() != doc.Null
 	o.skip, o.cuts = o.ledger.echoes(out.Echo)
 	if at := cursors(out.Labels, failed(out.Value)); len(at) > 0 {
 		o.labelled(out.Value, at)
@@ -63,10 +68,12 @@ func (o *observer) observe(out Output) {
 		o.value(out.Value, 0, field{}, nil)
 	}
 	o.flush()
-	if o.skip != nil {
-		o.remember() // what was skipped is not in the ledger
+	if len(o.skip) > 0 {
+		o.forget(o.skip) // what was skipped is not in the ledger
 	}
 	o.info, o.skip, o.cuts = outputInfo{}, nil, nil
+	clear(o.long)
+	o.long = o.long[:0]
 	if cap(o.buf) > 4*window {
 		o.buf = nil
 	}
@@ -179,13 +186,45 @@ func (o *observer) str(s string, depth int, f field) {
 	for _, name := range o.cuts {
 		s = without(s, name)
 	}
+	o.within(outside)
+	o.serverID(s)
 	o.within(o.family(f))
+	if o.repeated(s) {
+		return
+	}
 	o.text(s)
 	unfolded(s, o.text)
 	if o.fam != outside {
 		o.exact(s)
 	}
 	o.mark()
+}
+
+// repeated reports long text that this output has shown before: servers send the same text
+// as content and as structured content.
+func (o *observer) repeated(s string) bool {
+	if len(s) < longText {
+		return false
+	}
+	for _, l := range o.long {
+		if l.fam == o.fam && l.text == s {
+			return true
+		}
+	}
+	if len(o.long) < maxLong {
+		o.long = append(o.long, longSeen{o.fam, s})
+	}
+	return false
+}
+
+const (
+	longText = 4 << 10 // bytes
+	maxLong  = 8       // long texts of one output that are compared
+)
+
+type longSeen struct {
+	fam  family
+	text string
 }
 
 func (o *observer) family(f field) family {
