@@ -56,6 +56,9 @@ func (e *evaluation) carries(text string, isName bool, place func() string, sink
 	}
 	if set.Carried != Allow {
 		for _, c := range l.Carried(text, e.trusted) {
+			if l.IsOwnID(e.p.call.Upstream, place(), text) {
+				break // back to where it came from
+			}
 			if isName && c.Origin == flow.Unknown && !c.More {
 				continue // many names have dots
 			}

@@ -179,7 +179,7 @@ func (c *carrier) reference(d Destination) {
 	case file, c.trusted != nil && c.trusted(d):
 	case f.Origin == Untrusted, f.Endorsed, f.Origin == Unknown && c.full:
 		c.report(d, f)
-	case f.Origin == Unknown && d.Kind != Email && leads(d.Raw):
+	case f.Origin == Unknown && d.Kind != Email && !looksLikeCode(d) && leads(d.Raw):
 		c.report(d, f)
 	}
 	q := c.l.queries.Get().(*query)
@@ -192,6 +192,25 @@ func (c *carrier) reference(d Destination) {
 	}
 	c.l.queries.Put(q)
 }
+
+// looksLikeCode reports what has the form of a host and is more likely a member of something
+// (user.name), the seam of two sentences (end.Next), or a range of addresses (10.0.0.0/8).
+func looksLikeCode(d Destination) bool {
+	h := d.parts.host
+	if d.Kind == Host {
+		return d.parts.port == "" && !strings.HasPrefix(h, "www.") && wordTops[h[strings.LastIndexByte(h, '.')+1:]]
+	}
+	bits, isRange := strings.CutPrefix(d.parts.path, "/")
+	return isIP(h) && isRange && d.parts.scheme == "" && !strings.HasPrefix(d.Raw, "//") && len(bits) > 0 && len(bits) <= 3 && strings.Trim(bits, "0123456789") == ""
+}
+
+// wordTops are top-level domains that are words of prose and names in code.
+var wordTops = set("am", "as", "at", "be", "by", "do", "id", "in", "is", "it", "me", "my", "no", "so", "to", "us",
+	"audio", "author", "bar", "bio", "book", "box", "build", "call", "case", "cat", "center", "channel", "chat", "click", "codes", "color", "date", "day",
+	"direct", "email", "events", "fail", "final", "foo", "group", "guide", "help", "home", "host", "how", "int", "internal", "lambda", "like", "link", "live", "local", "map",
+	"media", "menu", "mobile", "name", "network", "new", "next", "now", "one", "open", "page", "parts", "photo", "pin", "place", "play", "plus", "post", "prod", "property",
+	"read", "report", "rest", "room", "run", "save", "search", "secure", "security", "select", "services", "show", "social", "space", "stream", "style",
+	"support", "surf", "target", "team", "tel", "tools", "total", "video", "vote", "watch", "weather", "win", "work", "works", "you", "zero", "zone")
 
 // leads reports a token that readers and programs take for a link.
 func leads(t string) bool {

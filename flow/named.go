@@ -44,6 +44,19 @@ func (l *Ledger) serverOwn(d Destination) bool {
 	return d.Kind == Text && d.Upstream != "" && idName(lastName(d.Place)) && l.facts.facts.has(l.ownID(d.Upstream, d.Canonical))
 }
 
+// IsOwnID reports that s, at a place of a call to upstream that is named like an id, is one
+// that this server gave. It is safe for concurrent use.
+func (l *Ledger) IsOwnID(upstream, place, s string) bool {
+	if !idName(lastName(place)) || !idText(s) {
+		return false
+	}
+	d := parseText(trimSpace(s))
+	d.Place, d.Upstream = place, upstream
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return d.Malformed == "" && l.serverOwn(d)
+}
+
 // ownID is the fact that a server gave a value for an id of its own.
 func (l *Ledger) ownID(upstream, id string) uint64 {
 	b := make([]byte, 0, 128)

@@ -40,6 +40,14 @@ func (l *Ledger) Typed(text string) {
 			if bare := stripped(run); bare != run && bare != "" {
 				note(textOf(bare))
 			}
+			if quoted := strings.Trim(run, "\"'`“”‘’«»"); quoted != run && quoted != "" { // `go test ./...`
+				note(textOf(quoted))
+			}
+			if n > 1 {
+				if account, ok := iban(stripped(run)); ok {
+					note(textOf(account))
+				}
+			}
 		}
 	}
 	l.mu.Lock()
@@ -50,6 +58,25 @@ func (l *Ledger) Typed(text string) {
 			l.typed[k] = l.prompts
 		}
 	}
+}
+
+// iban reads an IBAN (ISO 13616) as it is printed, in groups, and as it is sent.
+func iban(s string) (string, bool) {
+	if len(s) < 15 || len(s) > 2*maxIBAN {
+		return "", false
+	}
+	b := make([]byte, 0, maxIBAN)
+	for i := range len(s) {
+		switch {
+		case s[i] == ' ' || s[i] == '-':
+		case !digit(s[i]) && !letter(s[i]) || len(b) == maxIBAN:
+			return "", false
+		default:
+			b = append(b, s[i]&^(s[i]&0x40>>1)) // letters as capitals
+		}
+	}
+	ok := len(b) >= 15 && letter(b[0]) && letter(b[1]) && digit(b[2]) && digit(b[3])
+	return string(b), ok
 }
 
 // textOf reads a run of words as text, refusing what would be refused in a sink.
@@ -234,6 +261,18 @@ func (l *Ledger) lookupTyped(d Destination) (Finding, bool) {
 	for _, sigil := range d.sigils() {
 		if n, ok := l.typed[l.typedKey(d, sigil)]; ok {
 			return Finding{Origin: Typed, Evidence: []Evidence{{Place: "prompt " + strconv.Itoa(int(n))}}}, true
+		}
+	}
+	switch d.Kind {
+	case Text:
+		if account, ok := iban(d.Canonical); ok && account != d.Canonical && !d.parts.code {
+			d.Canonical = account
+			return l.lookupTyped(d)
+		}
+	case URL:
+		if bare, _, ok := strings.Cut(d.Canonical, "#"); ok { // the part of a page goes to no server
+			d.Canonical = bare
+			return l.lookupTyped(d)
 		}
 	}
 	return Finding{}, false
