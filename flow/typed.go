@@ -93,17 +93,27 @@ func typedToken(t string, note func(Destination)) {
 		return
 	}
 	for _, d := range parseList(t) {
+		if d.Kind == Host && sentenceSeam(t) {
+			continue // Bob.It is no host that anybody meant
+		}
 		note(d)
 		if name, ok := d.repository(); ok {
 			note(textOf(name))
 		}
-		if d.Kind != Host || d.Malformed != "" {
-			continue
+		if d.Kind != Host || d.Malformed != "" || fileName(d.parts.host) && d.parts.port == "" {
+			continue // notes.zip is a file: the user did not name a page
 		}
 		for _, scheme := range []string{"https", "http"} {
 			note(readURL(t, scheme, scheme+"://"+withPort(bracketed(d.parts.host), d.parts.port)+"/"))
 		}
 	}
+}
+
+// sentenceSeam reports a dot between a word in lower case and one that starts like a
+// sentence.
+func sentenceSeam(t string) bool {
+	i := strings.LastIndexByte(t, '.')
+	return i > 0 && i+2 < len(t) && t[i-1] >= 'a' && t[i-1] <= 'z' && t[i+1] >= 'A' && t[i+1] <= 'Z' && t[i+2] >= 'a' && t[i+2] <= 'z'
 }
 
 // repositoryHosts are the forges whose pages stand below owner/name.

@@ -182,3 +182,17 @@ func TestMessageIDsAreNoDestinations(t *testing.T) {
 		}
 	}
 }
+
+// Files and the seams of sentences are no pages that the user named.
+func TestTypedHostsThatNobodyMeant(t *testing.T) {
+	l := NewLedger(LedgerOptions{})
+	l.Typed("Read notes.zip and main.rs for Bob.It is urgent. Open www.site.example, wiki.corp and docs.partner.example.They know.")
+	for dest, typed := range map[string]bool{
+		"https://notes.zip/": false, "https://main.rs/": false, "https://bob.it/": false, "bob.it": false,
+		"notes.zip": true, "https://www.site.example/": true, "https://wiki.corp/": true, "https://docs.partner.example/": true,
+	} {
+		if got := l.Lookup(Flatten("url", value(t, dest))[0]).Origin; (got == Typed) != typed {
+			t.Errorf("%s: %v", dest, got)
+		}
+	}
+}
