@@ -269,7 +269,7 @@ func (c *carrier) accounts(text string) {
 		c.l.mu.RLock()
 		seen := c.l.has(key.sip([]byte(r.letter)))
 		if !seen && r.first != first {
-			first, begun = r.first, c.l.beginsSeen(r)
+			first, begun = r.first, c.l.beginsSeen(r) || c.l.dialled(r)
 		}
 		c.l.mu.RUnlock()
 		if !seen && !begun && !c.full {
@@ -298,6 +298,20 @@ func (l *Ledger) beginsSeen(r run) bool {
 		}
 	}
 	return len(r.groups[0]) < minGroup && l.has(l.keys[outside][factWord].sip([]byte(r.letter[:len(r.groups[0])])))
+}
+
+// dialled reports that some output shows how a number begins that is written +44 or 0044.
+// The lock must be held.
+func (l *Ledger) dialled(r run) bool {
+	if strings.HasPrefix(r.letter, "00") {
+		return true
+	}
+	for n := 1; n <= len(r.letter) && digit(r.letter[n-1]); n++ {
+		if (n <= 3 || n == len(r.letter)) && l.has(l.keys[outside][factWord].sip([]byte("00"+r.letter[:n]))) {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *Ledger) has(h uint64) bool {

@@ -31,6 +31,8 @@ func TestCarried(t *testing.T) {
 		{"card among numbers", "card 4111111111111111", "12 4111 1111 1111 1111 99", []string{"4111 1111 1111 1111"}},
 		{"card", "card 4111 1111 1111 1111", "use 4111111111111111 please", []string{"4111111111111111"}},
 		{"phone", "call +49 30 1234567", "call +49 30 1234567 now", []string{"+49 30 1234567"}},
+		{"phone as it is dialled", "call +44 20 7946 0958", "call 00442079460958", []string{"00442079460958"}},
+		{"phone as it is written", "call 0044 20 7946 0958", "call +442079460958", []string{"+442079460958"}},
 		{"phone in groups of two", "call 06 12 34 56 78", "call 06 12 34 56 78", []string{"06 12 34 56 78"}},
 		{"phone in brackets", "call (555) 010-9999", "call (555) 010-9999", []string{"555 010 9999"}},
 		{"wallet", "send to 0x52908400098527886E0F7030069857D2E4169EE7", "0x52908400098527886E0F7030069857D2E4169EE7", []string{"0x52908400098527886E0F7030069857D2E4169EE7"}},
