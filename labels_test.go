@@ -214,8 +214,8 @@ func TestAnswersOfFlowQuestions(t *testing.T) {
 	want(t, s.Start(t.Context(), d.ID), sallyport.Deny, sallyport.CheckFlow, "not what a human agreed to")
 
 	d = decide(t, s, "send", args)
-	want(t, s.Answer(t.Context(), d.ID, false), sallyport.Deny, sallyport.CheckFlow, "nobody said yes")
-	want(t, s.Start(t.Context(), d.ID), sallyport.Deny, sallyport.CheckFlow, "nobody said yes")
+	want(t, s.Answer(t.Context(), d.ID, false), sallyport.Deny, sallyport.CheckFlow, "the answer was no")
+	want(t, s.Start(t.Context(), d.ID), sallyport.Deny, sallyport.CheckFlow, "the answer was no")
 }
 
 // E077: what the agent writes gains nothing by being read back, whoever said yes.
