@@ -67,10 +67,14 @@ func (e *evaluation) query(d flow.Destination) bool {
 		if c.Origin != flow.Untrusted || c.Text != "" && !strings.ContainsAny(c.Text, "@.") {
 			continue // an account: ids of the server's own look the same
 		}
+		named := "a link or address"
+		if c.Text != "" {
+			named = quoted(c.Text)
+		}
 		e.carriedEvidence(d.Place, c.Text, "carried", c.Evidence)
 		if !e.verdict(set.Carried, Question{
 			Check: CheckFlow, Argument: d.Place, Destination: c.Text, origin: "carried",
-			Text: fmt.Sprintf("argument %s passes on %s%s", shown(d.Place), quoted(c.Text), carriedFrom(e.p.call.Upstream, c)),
+			Text: fmt.Sprintf("argument %s passes on %s%s", shown(d.Place), named, carriedFrom(e.p.call.Upstream, c)),
 		}) {
 			return false
 		}

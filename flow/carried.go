@@ -139,7 +139,7 @@ func (c *carrier) glued(t string) {
 		}
 		c.behind(t, start)
 	}
-	if i := strings.IndexByte(t, '='); i > 0 && strings.IndexAny(t[:i], "/.@") < 0 {
+	if i := strings.IndexByte(t, '='); i > 0 && !strings.ContainsAny(t[:i], "/.@") {
 		c.behind(t, i+1)
 	}
 }
