@@ -82,6 +82,23 @@ func (e *evaluation) query(d flow.Destination) bool {
 	return true
 }
 
+// knownApart reports that somebody answers for each of the arguments alone: the user named
+// the owner and the repository, though not together.
+func (e *evaluation) knownApart(places []string) bool {
+	for _, p := range places {
+		ds := flow.Flatten(p, e.p.call.Args.Get(p))
+		if len(ds) == 0 { // deeper than an argument
+			return false
+		}
+		for _, d := range ds {
+			if d.Malformed != "" || e.s.ledger.Lookup(d).Origin < flow.Vouched {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // joined returns the places of arguments that name a destination together for which
 // somebody answers. ok is false if text from outside named one.
 func (e *evaluation) joined(c *contract.Contract) (known map[string]bool, ok bool) {
@@ -100,7 +117,7 @@ func (e *evaluation) joined(c *contract.Contract) (known map[string]bool, ok boo
 		}
 		if !trusts(c, ds[0]) {
 			switch o := e.s.ledger.Lookup(ds[0]).Origin; {
-			case o == flow.Untrusted && !e.judge(ds[0]):
+			case o == flow.Untrusted && !e.knownApart(places) && !e.judge(ds[0]):
 				return nil, false
 			case o < flow.Vouched:
 				continue
