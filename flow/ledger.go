@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sallyport-dev/sallyport/doc"
@@ -64,7 +65,8 @@ type Ledger struct {
 	starts  secretStarts
 	lost    *Evidence // the first output with a secret for which there was no room
 	prompts uint32
-	damage  error // why something that was shown may be missing; nil: nothing is
+	labels  atomic.Bool // some text was not from outside, or another process may have seen such
+	damage  error       // why something that was shown may be missing; nil: nothing is
 }
 
 type outputInfo struct {
@@ -113,7 +115,7 @@ func NewLedger(o LedgerOptions) *Ledger {
 }
 
 // foldVersion goes into every fact: facts made by another folding never match.
-const foldVersion = 3
+const foldVersion = 4
 
 // Full reports that the ledger no longer records. What [Ledger.Lookup] then calls
 // Unknown must count as Untrusted.

@@ -46,21 +46,21 @@ func (l *Ledger) Lookup(d Destination) Finding {
 
 // shown says what outputs make of d, and which label that is. The lock must be held.
 func (l *Ledger) shown(q *query, d Destination) (Finding, standing) {
-	most := l.mostOf(d)
-	if id, ok := l.grantOf(factVouched, d); ok && most >= asVouched {
+	most, since := l.mostOf(d)
+	if id, ok := l.grantOf(factVouched, d); ok && (most >= asVouched || id < since) {
 		return Finding{Origin: Vouched, Evidence: []Evidence{l.evidence(id)}}, asVouched
 	}
-	if id, ok := l.grantOf(factParty, d); ok && most >= asParty {
+	if id, ok := l.grantOf(factParty, d); ok && (most >= asParty || id < since) {
 		return Finding{Origin: Party, Evidence: []Evidence{l.evidence(id)}}, asParty
 	}
 	taint, tainted := q.untrusted(l)
-	if most >= asInside {
-		if f, ok := l.lookupInside(q, d); ok {
+	if l.labels.Load() && (most >= asInside || since > 1) {
+		if f, id, ok := l.lookupInside(q, d); ok && (most >= asInside || id < since) {
 			return f, asInside
 		}
 		q.reset(l, outside, d)
 	}
-	if id, ok := l.grantOf(factID, d); ok && most >= asID {
+	if id, ok := l.grantOf(factID, d); ok && (most >= asID || id < since) {
 		return Finding{Origin: Unknown, Evidence: []Evidence{l.evidence(id)}, Own: true}, asID
 	}
 	if tainted && l.named(d) {
@@ -92,15 +92,15 @@ func (l *Ledger) grantOf(k kind, d Destination) (id uint32, ok bool) {
 
 // lookupInside reports that d was first seen in text of people inside, or is seen in a
 // page or file that the user named and nowhere outside. The lock must be held.
-func (l *Ledger) lookupInside(q *query, d Destination) (Finding, bool) {
+func (l *Ledger) lookupInside(q *query, d Destination) (f Finding, id uint32, ok bool) {
 	first, shown := l.firstOutside(q, d)
 	if id, ok := l.seenExactly(q, inside, d); ok && (!shown || id < first) {
-		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(id)}}, true
+		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(id)}}, id, true
 	}
 	if id, ok := l.seenExactly(q, endorsed, d); ok && !shown {
-		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(id)}, Endorsed: true}, true
+		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(id)}, Endorsed: true}, id, true
 	}
-	return Finding{}, false
+	return Finding{}, 0, false
 }
 
 // seenExactly reports that text of a family shows d as it stands. The lock must be held.

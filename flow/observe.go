@@ -25,6 +25,8 @@ type observer struct {
 	cuts     []string // what the call itself named, and may be read back: names that are words
 	long     []longSeen
 	number   bool // the scalar is a JSON number
+
+	structured bool // the output has structured content
 }
 
 // hop is one step of a place.
@@ -57,6 +59,8 @@ func (o *observer) observe(out Output) {
 	o.info = outputInfo{out.Upstream, out.Tool, out.Call, out.Time}
 	o.recorded, o.path = false, o.path[:0]
 	o.endorsed = out.Endorsed
+	structured := out.Value.Get("structuredContent")
+	o.structured = structured.Kind() != doc.Absent && structured.Kind() != doc.Null
 	o.skip, o.cuts = o.ledger.echoes(out.Echo)
 	if at := cursors(out.Labels, failed(out.Value)); len(at) > 0 {
 		o.labelled(out.Value, at)
@@ -145,6 +149,9 @@ func (o *observer) each(v doc.Value, f field, at []cursor, depth int, own func(n
 }
 
 func (o *observer) child(v doc.Value, depth int, f field, at []cursor, list bool, name string, pos, n int) {
+	if list && (v.Kind() == doc.List || v.Kind() == doc.Object) {
+		f.whole = LabelOutside // it lies deeper than the field
+	}
 	if len(at) > 0 {
 		f, at = f.enter(follow(at, list, name, pos, n))
 	}
@@ -239,6 +246,9 @@ func (o *observer) family(f field) family {
 
 // within sets whose text the facts that follow come from.
 func (o *observer) within(f family) {
+	if f != outside {
+		o.ledger.labels.Store(true)
+	}
 	o.fam, o.keys = f, &o.ledger.keys[f]
 	o.copies, o.pairFacts = o.ledger.copies && f == outside, pairFacts(f)
 }

@@ -149,6 +149,7 @@ func (l *Ledger) Take(entry []byte) error {
 		l.Damage(err)
 		return err
 	}
+	l.labels.Store(true)
 	l.merge(b)
 	return nil
 }
