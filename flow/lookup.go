@@ -45,20 +45,20 @@ func (l *Ledger) Lookup(d Destination) Finding {
 // shown says what outputs make of d, and which label that is. The lock must be held.
 func (l *Ledger) shown(q *query, d Destination) (Finding, standing) {
 	most := l.mostOf(d)
-	if id, ok := l.grantOf(factVouched, d); ok && most >= asVouched {
+	if id, ok := l.grantOf(holdsVouched, factVouched, d); ok && most >= asVouched {
 		return Finding{Origin: Vouched, Evidence: []Evidence{l.evidence(id)}}, asVouched
 	}
-	if id, ok := l.grantOf(factParty, d); ok && most >= asParty {
+	if id, ok := l.grantOf(holdsParty, factParty, d); ok && most >= asParty {
 		return Finding{Origin: Party, Evidence: []Evidence{l.evidence(id)}}, asParty
 	}
 	taint, tainted := q.untrusted(l)
-	if most >= asInside {
+	if most >= asInside && l.facts.holds&(holdsInside|holdsEndorsed) != 0 {
 		if f, ok := l.lookupInside(q, d); ok {
 			return f, asInside
 		}
 		q.reset(l, outside, d)
 	}
-	if id, ok := l.grantOf(factID, d); ok && most >= asID {
+	if id, ok := l.grantOf(holdsID, factID, d); ok && most >= asID {
 		return Finding{Origin: Unknown, Evidence: []Evidence{l.evidence(id)}}, asID
 	}
 	if tainted {
@@ -73,7 +73,10 @@ func (l *Ledger) shown(q *query, d Destination) (Finding, standing) {
 }
 
 // grantOf reports that d is, as a whole, a field with a label. The lock must be held.
-func (l *Ledger) grantOf(k kind, d Destination) (id uint32, ok bool) {
+func (l *Ledger) grantOf(holds holding, k kind, d Destination) (id uint32, ok bool) {
+	if l.facts.holds&holds == 0 {
+		return 0, false
+	}
 	for _, sigil := range d.sigils() {
 		if id, ok := l.facts.get(l.exactKey(k, d, sigil)); ok {
 			return id, true
@@ -85,18 +88,26 @@ func (l *Ledger) grantOf(k kind, d Destination) (id uint32, ok bool) {
 // lookupInside reports that d was first seen in text of people inside, or is seen in a
 // page or file that the user named and nowhere outside. The lock must be held.
 func (l *Ledger) lookupInside(q *query, d Destination) (Finding, bool) {
-	first, shown := l.firstOutside(q, d)
-	if id, ok := l.seenExactly(q, inside, d); ok && (!shown || id < first) {
-		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(id)}}, true
+	here, ofInside := l.seenExactly(q, holdsInside, inside, d)
+	page, ofPage := l.seenExactly(q, holdsEndorsed, endorsed, d)
+	if !ofInside && !ofPage {
+		return Finding{}, false
 	}
-	if id, ok := l.seenExactly(q, endorsed, d); ok && !shown {
-		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(id)}, Endorsed: true}, true
+	first, shown := l.firstOutside(q, d)
+	switch {
+	case ofInside && (!shown || here < first):
+		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(here)}}, true
+	case ofPage && !shown:
+		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(page)}, Endorsed: true}, true
 	}
 	return Finding{}, false
 }
 
 // seenExactly reports that text of a family shows d as it stands. The lock must be held.
-func (l *Ledger) seenExactly(q *query, f family, d Destination) (id uint32, ok bool) {
+func (l *Ledger) seenExactly(q *query, holds holding, f family, d Destination) (id uint32, ok bool) {
+	if l.facts.holds&holds == 0 {
+		return 0, false
+	}
 	if d.Kind == Text {
 		q.reset(l, f, d)
 		return q.untrusted(l)
@@ -197,6 +208,9 @@ func (q *query) mailbox(p *parts) {
 	n := len(q.any) - 1
 	q.part, q.any = append(q.part, q.any[n]), q.any[:n]
 	if tenantHosts[host] {
+		return
+	}
+	if !strings.ContainsAny(p.local, "!%=") {
 		return
 	}
 	for relay := range strings.FieldsFuncSeq(p.local, func(r rune) bool { return r == '!' || r == '%' || r == '=' }) {

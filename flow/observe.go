@@ -54,7 +54,7 @@ func newObserver(l *Ledger) *observer {
 
 func (o *observer) observe(out Output) {
 	o.info = outputInfo{out.Upstream, out.Tool, out.Call, out.Time}
-	o.recorded, o.path = false, o.path[:0]
+	o.recorded, o.holds, o.path = false, 0, o.path[:0]
 	o.endorsed = out.Endorsed
 	o.skip, o.cuts = o.ledger.echoes(out.Echo)
 	if at := cursors(out.Labels, failed(out.Value)); len(at) > 0 {
@@ -198,6 +198,12 @@ func (o *observer) family(f field) family {
 // within sets whose text the facts that follow come from.
 func (o *observer) within(f family) {
 	o.fam, o.keys = f, &o.ledger.keys[f]
+	switch f {
+	case inside:
+		o.holds |= holdsInside
+	case endorsed:
+		o.holds |= holdsEndorsed
+	}
 	o.copies, o.pairFacts = o.ledger.copies && f == outside, pairFacts(f)
 }
 

@@ -11,6 +11,7 @@ type table struct {
 	runs   hashSet
 	base   uint32
 	places sightings
+	holds  holding
 	max    int  // bytes it may hold
 	blind  bool // there was no memory left for evidence: none is kept any more
 	full   bool // nor for facts
@@ -81,6 +82,7 @@ func sampled(run uint64) bool { return run&15 == 0 }
 
 // merge takes a batch.
 func (t *table) merge(b *batch) {
+	t.holds |= b.holds
 	from, place := 0, 0
 	for _, sp := range b.spans {
 		t.mergeFacts(b, b.facts[from:sp.end], b.places[place:sp.place])
@@ -164,6 +166,7 @@ type batch struct {
 	info     outputInfo
 	recorded bool   // the ledger knows info
 	output   uint32 // as this
+	holds    holding
 
 	facts  []uint64
 	spans  []span              // where they stood, in order

@@ -21,7 +21,7 @@ func (l *Ledger) Wrote(ds []Destination) {
 	}
 	q := l.queries.Get().(*query)
 	defer l.queries.Put(q)
-	b := &batch{}
+	b := &batch{holds: holdsWritten}
 	l.mu.RLock()
 	for _, d := range ds {
 		if d.Malformed != "" {
@@ -50,6 +50,9 @@ func (l *Ledger) writtenKey(d Destination, had standing) uint64 {
 // mostOf is the most that labels can make of d: what the agent wrote stays what it was.
 // The lock must be held.
 func (l *Ledger) mostOf(d Destination) standing {
+	if l.facts.holds&holdsWritten == 0 {
+		return asVouched
+	}
 	if _, ok := l.facts.get(l.writtenKey(d, asAnything)); !ok {
 		return asVouched
 	}
