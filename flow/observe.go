@@ -3,6 +3,7 @@ package flow
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sallyport-dev/sallyport/doc"
 )
@@ -24,6 +25,10 @@ type observer struct {
 	endorsed bool     // what is outside comes from a page or file that the user named
 	cuts     []string // what the call itself named, and may be read back: names that are words
 	number   bool     // the scalar is a JSON number
+
+	followed []cursor                      // of the children that are being walked
+	reading  func(string)                  // text, as unfolded wants it
+	told     [families]map[string]struct{} // names of members that are recorded already
 }
 
 // hop is one step of a place.
@@ -45,8 +50,9 @@ const (
 
 func newObserver(l *Ledger) *observer {
 	o := &observer{ledger: l}
-	o.filled = o.flush
+	o.filled, o.reading = o.flush, o.text
 	o.remember()
+	o.forgetNames()
 	o.batch.init()
 	o.within(outside)
 	return o
@@ -65,6 +71,7 @@ func (o *observer) observe(out Output) {
 	o.flush()
 	if o.skip != nil {
 		o.remember() // what was skipped is not in the ledger
+		o.forgetNames()
 	}
 	o.info, o.skip, o.cuts = outputInfo{}, nil, nil
 	if cap(o.buf) > 4*window {
@@ -131,7 +138,7 @@ func (o *observer) each(v doc.Value, f field, at []cursor, depth int, own func(n
 		o.path[len(o.path)-1] = hop{hopMember, i, m.Name}
 		o.push(hop{kind: hopName})
 		names.secret = f.secret && strings.ContainsAny(m.Name, "0123456789") // others say what a field is
-		o.str(m.Name, jsonDepth, names)
+		o.memberName(m.Name, names)
 		o.pop()
 		if own == nil || !own(m.Name, m.Value) {
 			o.child(m.Value, depth, f, at, false, m.Name, i, v.Len())
@@ -141,11 +148,59 @@ func (o *observer) each(v doc.Value, f field, at []cursor, depth int, own func(n
 	o.pop()
 }
 
-func (o *observer) child(v doc.Value, depth int, f field, at []cursor, list bool, name string, pos, n int) {
-	if len(at) > 0 {
-		f, at = f.enter(follow(at, list, name, pos, n))
+func (o *observer) forgetNames() {
+	for f := range o.told {
+		o.told[f] = make(map[string]struct{})
 	}
+}
+
+// maxTold and maxToldName bound the names that are remembered, and each of them in bytes.
+const (
+	maxTold     = 1 << 10
+	maxToldName = 64
+)
+
+// memberName records the name of a member. The rows of a listing have the same ones: what
+// was recorded under the same keys has nothing new to say.
+func (o *observer) memberName(name string, f field) {
+	if f.secret || f.whole != LabelOutside || len(name) > maxToldName || o.skip != nil || len(o.cuts) > 0 {
+		o.str(name, jsonDepth, f)
+		return
+	}
+	told := o.told[o.family(f)]
+	if _, ok := told[name]; ok {
+		return
+	}
+	o.str(name, jsonDepth, f)
+	if len(told) >= maxTold {
+		clear(told)
+	}
+	told[strings.Clone(name)] = struct{}{}
+}
+
+// plainDigits reports a short number, which has no other reading.
+func plainDigits(s string) bool {
+	if len(s) >= minRun {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+func (o *observer) child(v doc.Value, depth int, f field, at []cursor, list bool, name string, pos, n int) {
+	if len(at) == 0 {
+		o.value(v, depth, f, nil)
+		return
+	}
+	from := len(o.followed)
+	o.followed = follow(o.followed, at, list, name, pos, n)
+	f, at = f.enter(o.followed[from:])
 	o.value(v, depth, f, at)
+	o.followed = o.followed[:from]
 }
 
 func (o *observer) push(h hop) { o.path = append(o.path, h) }
@@ -178,7 +233,9 @@ func (o *observer) str(s string, depth int, f field) {
 	}
 	o.within(o.family(f))
 	o.text(s)
-	unfolded(s, o.text)
+	if !plainDigits(s) {
+		unfolded(s, o.reading)
+	}
 	if o.fam != outside {
 		o.exact(s)
 	}
@@ -209,6 +266,9 @@ func (o *observer) within(f family) {
 
 // jsonText parses text that is, as a whole, a JSON list or object.
 func jsonText(s string) (doc.Value, bool) {
+	if s == "" || s[0] > ' ' && s[0] < utf8.RuneSelf && s[0] != '{' && s[0] != '[' {
+		return doc.Value{}, false
+	}
 	t := strings.TrimSpace(s)
 	if len(t) < 2 || len(t) > maxJSON || !(t[0] == '{' && t[len(t)-1] == '}' || t[0] == '[' && t[len(t)-1] == ']') {
 		return doc.Value{}, false

@@ -19,7 +19,7 @@ type scanner struct {
 	take func(kind, uint64) // takes the facts of a lookup; nil when observing
 
 	batch       // facts of an output
-	recentPairs *[64 << 10]uint64
+	recentPairs *[32 << 10]uint64
 	recent      *recent // facts emitted lately; nil for a lookup
 	filled      func()  // empties the batch when it is full
 	copies      bool    // runs are wanted
@@ -38,7 +38,7 @@ type scanner struct {
 
 // recent remembers facts by their low bits, so that common ones are not merged again
 // and again.
-type recent [32 << 10]uint64
+type recent [8 << 10]uint64
 
 // runWords is how long a run of words is.
 const runWords = 5

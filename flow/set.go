@@ -155,6 +155,25 @@ func (s *hashSet) add(h uint64, num uint32, more more) (ok bool) {
 	return true
 }
 
+// addAll adds hashes without numbers while there is room for them in their leaves. It
+// returns how many it added.
+func (s *hashSet) addAll(hashes []uint64) int {
+	for i, h := range hashes {
+		l := s.leaf(h)
+		if l == nil {
+			return i
+		}
+		n := len(*l)
+		if n+s.width+leafPad > cap(*l) {
+			return i
+		}
+		binary.LittleEndian.PutUint64((*l)[n:n+8], s.value(h))
+		*l = (*l)[:n+s.width]
+		s.count++
+	}
+	return len(hashes)
+}
+
 // room returns the leaf of h with room for one more, nil if there is no memory.
 func (s *hashSet) room(h uint64, more more) *leaf {
 	if s.groups == nil {

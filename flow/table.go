@@ -116,10 +116,13 @@ func (t *table) mergeFacts(b *batch, facts []uint64, place []byte) {
 }
 
 func (t *table) mergeSet(s *hashSet, hashes []uint64) {
-	for _, h := range hashes {
-		if t.add(s, h, 0); t.full {
-			return
+	for len(hashes) > 0 && !t.full {
+		if n := s.addAll(hashes); n > 0 {
+			hashes = hashes[n:]
+			continue
 		}
+		t.add(s, hashes[0], 0)
+		hashes = hashes[1:]
 	}
 }
 

@@ -134,7 +134,7 @@ func (s *scanner) fact(k kind, h uint64) {
 
 // remember makes s remember nothing of what it took.
 func (s *scanner) remember() {
-	s.recent, s.recentPairs, s.hosts = new(recent), new([64 << 10]uint64), new([4 << 10]uint64)
+	s.recent, s.recentPairs, s.hosts = new(recent), new([32 << 10]uint64), new([4 << 10]uint64)
 	s.known = make(map[string]hostName)
 }
 
