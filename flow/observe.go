@@ -36,6 +36,7 @@ type hop struct {
 	kind hopKind
 	pos  int
 	name string
+	own  int8 // 1: the name is one of MCP's own, -1: it is not, 0: nobody asked
 }
 
 type hopKind uint8
@@ -135,7 +136,7 @@ func (o *observer) each(v doc.Value, f field, at []cursor, depth int, own func(n
 	o.push(hop{kind: hopMember})
 	i := 0
 	for m := range v.Members() {
-		o.path[len(o.path)-1] = hop{hopMember, i, m.Name}
+		o.path[len(o.path)-1] = hop{kind: hopMember, pos: i, name: m.Name}
 		o.push(hop{kind: hopName})
 		names.secret = f.secret && strings.ContainsAny(m.Name, "0123456789") // others say what a field is
 		o.memberName(m.Name, names)
@@ -280,7 +281,8 @@ func jsonText(s string) (doc.Value, bool) {
 // appendPlace writes the path. Only names that MCP itself defines are spelled out.
 func (o *observer) appendPlace(b []byte) []byte {
 	start := len(b)
-	for i, h := range o.path {
+	for i := range o.path {
+		h := &o.path[i]
 		if len(b)-start > maxPlace {
 			return append(b[:start+maxPlace], "…"...)
 		}
@@ -294,7 +296,13 @@ func (o *observer) appendPlace(b []byte) []byte {
 		case hopHeader:
 			b = append(strconv.AppendInt(append(b, " (header "...), int64(h.pos)+1, 10), ')')
 		case hopMember:
-			if !protocolNames[h.name] {
+			if h.own == 0 {
+				h.own = -1
+				if protocolNames[h.name] {
+					h.own = 1
+				}
+			}
+			if h.own < 0 {
 				b = append(strconv.AppendInt(append(b, "[#"...), int64(h.pos), 10), ']')
 				continue
 			}

@@ -140,6 +140,33 @@ func (s *hashSet) touch(hashes []uint64) {
 // more is asked before a set takes further bytes, and says whether it may.
 type more func(bytes int) bool
 
+// meet adds h with num if the set does not have it and its leaf has room. room is false
+// if it has not.
+func (s *hashSet) meet(h uint64, num uint32) (known, room bool) {
+	l := s.leaf(h)
+	if l == nil {
+		return false, false
+	}
+	n, v := len(*l), s.value(h)
+	b := (*l)[:cap(*l)]
+	if s.width == 8 {
+		for i := 0; i < n; i += 8 {
+			if binary.LittleEndian.Uint64(b[i:])>>numBits == v {
+				return true, true
+			}
+		}
+	} else if s.has(h) {
+		return true, true
+	}
+	if n+s.width+leafPad > len(b) {
+		return false, false
+	}
+	binary.LittleEndian.PutUint64(b[n:n+8], v<<(s.num&63)|uint64(num))
+	*l = b[:n+s.width]
+	s.count++
+	return false, true
+}
+
 // add adds h with num; what h had before stays. ok is false if more refused the memory.
 func (s *hashSet) add(h uint64, num uint32, more more) (ok bool) {
 	l := s.leaf(h)

@@ -101,10 +101,18 @@ func (t *table) mergeFacts(b *batch, facts []uint64, place []byte) {
 		if i%touchAhead == 0 {
 			t.facts.touch(facts[i:min(len(facts), i+touchAhead)])
 		}
-		if t.facts.has(h) {
+		num := id
+		if t.blind {
+			num = 0
+		}
+		seen, room := t.facts.meet(h, num)
+		if seen {
 			continue
 		}
-		switch t.add(&t.facts, h, id); {
+		if !room {
+			t.add(&t.facts, h, id)
+		}
+		switch {
 		case t.full:
 			return
 		case !known && !t.blind:
