@@ -34,14 +34,14 @@ staticcheck:
 	$(TOOL) staticcheck ./...
 
 unit:
-	CGO_ENABLED=1 go test -race -skip '^TestGolden$$' $$(go list ./... | grep -v '/e2e$$')
+	CGO_ENABLED=1 go test -race -timeout 30m -skip '^TestGolden$$' $$(go list ./... | grep -v '/e2e$$')
 	CGO_ENABLED=0 go test -run '^TestGolden$$' ./bench/agentdojo # twenty thousand sessions
 
 # Real clients, the real program with the race detector in it, real servers. Nothing is
 # skipped: SALLYPORT_E2E turns whatever is missing into a failure. The clients themselves
 # run without the race detector, which makes their decoding of large results crawl.
 e2e: node-deps
-	SALLYPORT_E2E=race CGO_ENABLED=1 go test -timeout 10m ./e2e
+	SALLYPORT_E2E=race CGO_ENABLED=1 go test -timeout 20m ./e2e
 
 # The program runs on Linux and macOS; Windows must go on compiling.
 cross:

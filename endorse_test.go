@@ -46,7 +46,7 @@ func TestEndorsement(t *testing.T) {
 	// Agreed to is as good as named; and what a mail shows too is not endorsed.
 	s := profile(t, "assist")
 	runs(t, s, "fetch", `{"url":"https://wiki.example/todo"}`, page)
-	want(t, decide(t, s, "send", `{"to":"ben@partner.example"}`), sallyport.Ask, sallyport.CheckFlow, "people inside")
+	want(t, decide(t, s, "send", `{"to":"ben@partner.example"}`), sallyport.Ask, sallyport.CheckFlow, "the user named it")
 	read(t, s, "read_mail", `{"body":"ben@partner.example"}`)
 	want(t, decide(t, s, "send", `{"to":"ben@partner.example"}`), sallyport.Deny, sallyport.CheckFlow, "first seen")
 }

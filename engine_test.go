@@ -191,8 +191,8 @@ func TestAnswerAndStart(t *testing.T) {
 
 	d := decide(t, s, "send", `{"to":"bob@partner.example"}`)
 	want(t, s.Start(ctx, d.ID), sallyport.Ask, sallyport.CheckFlow, "") // not answered: does not run
-	want(t, s.Answer(ctx, d.ID, false), sallyport.Deny, sallyport.CheckFlow, "nobody said yes")
-	want(t, s.Answer(ctx, d.ID, true), sallyport.Deny, sallyport.CheckFlow, "nobody said yes") // a no is final
+	want(t, s.Answer(ctx, d.ID, false), sallyport.Deny, sallyport.CheckFlow, "the answer was no")
+	want(t, s.Answer(ctx, d.ID, true), sallyport.Deny, sallyport.CheckFlow, "the answer was no") // a no is final
 
 	d = decide(t, s, "send", `{"to":"bob@partner.example"}`)
 	want(t, s.Answer(ctx, d.ID, true), sallyport.Allow, "", "")

@@ -37,7 +37,10 @@ func (e *evaluation) flow() bool {
 	if declared == 0 && !c.DestinationOptional && !e.verdict(e.s.engine.opt.Flow.Unknown, Question{Check: CheckFlow, Text: fmt.Sprintf("call %s, which sends something out, though no destination was found in its arguments", quoted(e.p.call.Name))}) {
 		return false
 	}
-	joined := e.joined(c)
+	joined, ok := e.joined(c)
+	if !ok {
+		return false
+	}
 	for _, d := range destinations {
 		if joined[d.Place] || trusts(c, d) && d.Malformed == "" {
 			e.p.echo = append(e.p.echo, d)
@@ -51,9 +54,8 @@ func (e *evaluation) flow() bool {
 }
 
 // joined returns the places of arguments that name a destination together for which
-// somebody answers.
-func (e *evaluation) joined(c *contract.Contract) map[string]bool {
-	var known map[string]bool
+// somebody answers. ok is false if text from outside named one.
+func (e *evaluation) joined(c *contract.Contract) (known map[string]bool, ok bool) {
 	for _, j := range c.JoinedSinks {
 		text, places, ok := j.Join(e.p.call.Args)
 		if !ok {
@@ -64,8 +66,16 @@ func (e *evaluation) joined(c *contract.Contract) map[string]bool {
 			continue
 		}
 		ds := flow.Flatten(j.Text, v)
-		if len(ds) != 1 || ds[0].Malformed != "" || !trusts(c, ds[0]) && e.s.ledger.Lookup(ds[0]).Origin < flow.Vouched {
+		if len(ds) != 1 || ds[0].Malformed != "" {
 			continue
+		}
+		if !trusts(c, ds[0]) {
+			switch o := e.s.ledger.Lookup(ds[0]).Origin; {
+			case o == flow.Untrusted && !e.judge(ds[0]):
+				return nil, false
+			case o < flow.Vouched:
+				continue
+			}
 		}
 		if known == nil {
 			known = make(map[string]bool)
@@ -75,7 +85,7 @@ func (e *evaluation) joined(c *contract.Contract) map[string]bool {
 		}
 		e.p.echo = append(e.p.echo, ds[0])
 	}
-	return known
+	return known, true
 }
 
 func trusts(c *contract.Contract, d flow.Destination) bool {
@@ -151,6 +161,7 @@ func (e *evaluation) judge(d flow.Destination) bool {
 		e.d.Evidence = append(e.d.Evidence, Evidence{Argument: d.Place, Destination: d.Raw, Origin: flow.Malformed.String()})
 		return e.deny(CheckFlow, "destination %s=%s is refused: %s", shown(d.Place), quoted(d.Raw), d.Malformed)
 	}
+	d.Upstream = e.p.call.Upstream
 	f := e.s.ledger.Lookup(d)
 	full := f.Origin == flow.Unknown && e.s.ledger.Full()
 	if f.Origin != flow.Untrusted {
@@ -172,20 +183,31 @@ func (e *evaluation) judge(d flow.Destination) bool {
 	switch {
 	case f.Origin == flow.Unknown && !full:
 		q.Text += "is not a vouched recipient" + partly(here, f)
-		return e.verdict(set.Unknown, q)
+		return e.advised(set.Unknown, q)
 	case f.Origin == flow.Party:
 		q.Text += "names a party and is vouched for by nobody; it stands in " + where(here, f.Evidence[0])
-		return e.verdict(set.Party, q)
+		return e.advised(set.Party, q)
 	case f.Origin == flow.Inside:
 		q.Text += "is only known from text of people inside, first seen in " + where(here, f.Evidence[0])
-		return e.verdict(set.Inside, q)
+		if f.Endorsed {
+			q.Text = strings.Replace(q.Text, "text of people inside, first seen in", "the page or file that was fetched because the user named it, in", 1)
+		}
+		return e.advised(set.Inside, q)
 	}
 	q.Text += seen(here, f, full)
 	q.origin = flow.Untrusted.String()
 	if set.Untrusted == Deny {
-		q.Text += "; untrusted text does not choose where things go. Ask the user for the destination, or have it added to trusted_destinations"
+		q.Text += "; untrusted text does not choose where things go"
 	}
-	return e.verdict(set.Untrusted, q)
+	return e.advised(set.Untrusted, q)
+}
+
+// advised is verdict for a destination: a refusal says what can be done.
+func (e *evaluation) advised(v Verdict, q Question) bool {
+	if v == Deny {
+		q.Text += ". Ask the user for the destination, or have it added to trusted_destinations"
+	}
+	return e.verdict(v, q)
 }
 
 // verdict gives what a check found the verdict that the settings say.
@@ -225,8 +247,13 @@ func seen(here string, f flow.Finding, full bool) string {
 }
 
 func partly(here string, f flow.Finding) string {
-	if len(f.Evidence) == 0 {
+	switch {
+	case len(f.Evidence) == 0:
 		return ""
+	case f.Named:
+		return "; the agent named it before " + where(here, f.Evidence[0]) + " showed it"
+	case f.Own:
+		return "; it is an id that the server gave in " + where(here, f.Evidence[0])
 	}
 	return "; only its domain was seen, in " + where(here, f.Evidence[0])
 }

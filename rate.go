@@ -78,6 +78,7 @@ func (e *evaluation) originOf(d flow.Destination) flow.Origin {
 	if e.p.contract != nil && trusts(e.p.contract, d) {
 		return flow.Trusted
 	}
+	d.Upstream = e.p.call.Upstream
 	o := e.s.ledger.Lookup(d).Origin
 	if o == flow.Unknown && e.s.ledger.Full() {
 		return flow.Untrusted

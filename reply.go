@@ -2,7 +2,6 @@ package sallyport
 
 import (
 	"context"
-	"fmt"
 )
 
 // Reply decides whether what the client answers to a request of the server's own may go
@@ -27,7 +26,7 @@ func (s *Session) Reply(ctx context.Context, method string, answer Value) Decisi
 		return e.d
 	}
 	e.d.Verdict, e.d.Check = Ask, e.d.Questions[0].Check
-	e.d.Reason = fmt.Sprintf("a human has to agree first: %s", e.d.Questions[0].Text)
+	e.d.Reason = askLead + e.d.Questions[0].Text
 	return e.d
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sallyport-dev/sallyport/contract"
 	"github.com/sallyport-dev/sallyport/doc"
@@ -29,6 +30,9 @@ type Call struct {
 	// that decision was a refusal.
 	Continues DecisionID
 }
+
+// askLead is what the reason of an ask starts with.
+const askLead = "a human has to agree first: "
 
 // MaxRounds is how often one call may be continued.
 const MaxRounds = 8
@@ -142,7 +146,11 @@ func (s *Session) Answer(ctx context.Context, id DecisionID, yes bool) Decision 
 		}
 		d.Verdict, d.Check, d.Reason, d.Questions = Allow, "", "", nil
 	default:
-		d.Verdict, d.Reason, d.Questions = Deny, "nobody said yes: "+d.Reason, nil
+		said := "the answer was no: "
+		if ctx.Err() != nil {
+			said = "nobody said yes: "
+		}
+		d.Verdict, d.Reason, d.Questions = Deny, said+strings.TrimPrefix(d.Reason, askLead), nil
 		if d.Check == "" {
 			d.Check = CheckApproval
 		}
@@ -204,6 +212,7 @@ func (s *Session) Start(ctx context.Context, id DecisionID) Decision {
 // runs notes what a call that is about to run makes of its own words.
 func (s *Session) runs(p *pending) {
 	s.ledger.Wrote(p.wrote)
+	s.ledger.Named(named(p.call.Args))
 	p.endorsed = s.endorses(p)
 	s.mu.Lock()
 	s.running[p.decision.Call] = p
@@ -316,7 +325,7 @@ func (e *evaluation) run(ctx context.Context) {
 	e.d.Verdict = Ask
 	q := e.d.Questions[0]
 	e.d.Check = q.Check
-	e.d.Reason = "a human has to agree first: " + q.Text
+	e.d.Reason = askLead + q.Text
 	if more := len(e.d.Questions) - 1; more > 0 {
 		e.d.Reason += fmt.Sprintf(" (and %d more)", more)
 	}

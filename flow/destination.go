@@ -18,6 +18,7 @@ type Destination struct {
 	Kind      DestKind
 	Raw       string // as the call wrote it; hostile, escape before showing
 	Canonical string // the address, URL, host or text, folded as little as possible; "" if malformed
+	Upstream  string // the server that the call goes to: its own ids are known as such; "" if that is not known
 	Malformed string // why it must be refused, "" if it is well formed; quotes nothing from Raw
 
 	parts parts
@@ -59,7 +60,7 @@ func reread(d Destination) Destination {
 		raw = d.Canonical
 	}
 	r := parseOne(raw)
-	r.Place, r.Raw = d.Place, d.Raw
+	r.Place, r.Raw, r.Upstream = d.Place, d.Raw, d.Upstream
 	if r.Malformed == "" && (r.Kind != d.Kind || r.Canonical != d.Canonical) {
 		r.Malformed = "its canonical form does not fit what was written"
 	}

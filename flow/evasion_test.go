@@ -166,7 +166,7 @@ func tags(s string) string {
 // elsewhere lists the cases of the same collection that are no matter of matching one
 // output with one call, and where they are tested.
 var elsewhere = map[string]string{
-	"E077": "TestAnEchoStaysTainted", "E085": "TestSessionsOutliveConnections, in the engine's tests",
+	"E077": "TestAnEchoStaysTainted", "E085": "TestSessionsOfOneClientShareWhatTheySaw, in the engine's tests",
 	"E126": "what is carried", "E128": "what is carried", "E129": "what is carried",
 	"E161": "package confine", "E162": "package confine", "E165": "package confine", "E166": "package confine", "E167": "package confine", "E168": "package confine",
 }

@@ -219,6 +219,20 @@ func parseList(s string) []Destination {
 		}
 		ds = append(ds, withHidden(parseOne(p))...)
 	}
+	return append(ds, commaForDot(pieces)...)
+}
+
+// commaForDot reads eve@attacker,example as the address that it is meant for as well.
+func commaForDot(pieces []string) (ds []Destination) {
+	for i := range len(pieces) - 1 {
+		a, b := parseOne(pieces[i]), parseOne(pieces[i+1])
+		if a.Kind != Email || b.Kind != Text || strings.ContainsAny(pieces[i+1], " @") {
+			continue
+		}
+		if d := parseOne(pieces[i] + "." + pieces[i+1]); d.Kind == Email && d.Malformed == "" && strings.IndexByte(a.parts.host, '.') < 0 {
+			ds = append(ds, d)
+		}
+	}
 	return ds
 }
 

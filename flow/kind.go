@@ -5,22 +5,25 @@ package flow
 type kind uint8
 
 const (
-	factWord    kind = iota // a word
-	factPair                // two words that follow each other
-	factAddress             // a mail address, without tag and dots
-	factHost                // a host that has no registrable domain, or a many-tenant host
-	factDomain              // a registrable domain
-	factTenant              // a many-tenant host and a first path segment
-	factTyped               // a canonical form, with its kind, that the user typed
-	factPlace               // a host as it stands, with the path behind it
-	factExact               // a canonical form, with its kind, found in text
-	factVouched             // a canonical form that is a whole field with the label vouched
-	factParty               // the same for party
-	factID                  // the same for id
-	factWritten             // a canonical form that the agent wrote itself
-	factSecret              // letters and digits of a value that must not leave
-	factRun                 // five words that follow each other
-	factKinds               // how many there are
+	factWord       kind = iota // a word
+	factPair                   // two words that follow each other
+	factAddress                // a mail address, without tag and dots
+	factHost                   // a host that has no registrable domain, or a many-tenant host
+	factDomain                 // a registrable domain
+	factTenant                 // a many-tenant host and a first path segment
+	factTyped                  // a canonical form, with its kind, that the user typed
+	factPlace                  // a host as it stands, with the path behind it
+	factExact                  // a canonical form, with its kind, found in text
+	factVouched                // a canonical form that is a whole field with the label vouched
+	factParty                  // the same for party
+	factID                     // the same for id
+	factWritten                // a canonical form that the agent wrote itself
+	factSecret                 // letters and digits of a value that must not leave
+	factRun                    // five words that follow each other
+	factNamed                  // a canonical form that the agent named before any output showed it
+	factOwnID                  // an id that a server gave for one of its own
+	factMailDomain             // the domain of a mail address, as factDomain or factHost of it would be
+	factKinds                  // how many there are
 )
 
 // A family is whose text a fact comes from. Facts of two families never meet: each has

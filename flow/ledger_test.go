@@ -75,7 +75,11 @@ func TestWholeTokens(t *testing.T) {
 		{"https://notx.example/", "https://x.example/", Unknown},
 		{"https://x.example.org/", "https://x.example/", Unknown},
 		{"a.b.c.x.example", "x.example", Untrusted},
-		{"ana@x.example", "https://x.example/", Untrusted},
+		{"ana@x.example", "https://x.example/", Unknown}, // a company's domain is not its people's to choose
+		{"ssh://ana@x.example/y", "https://x.example/", Untrusted},
+		{"git@x.example:y/z", "https://x.example/", Untrusted},
+		{"https://ana:b@x.example/", "https://x.example/", Untrusted},
+		{"ana @ x.example", "https://x.example/", Untrusted},
 		{"http://3405803783/", "203.0.113.7", Untrusted},
 		{"http://0xcb.0.0161.07/", "http://203.0.113.7/", Untrusted},
 		{"host 203.0.113.7:80", "http://203.0.113.7/", Untrusted},

@@ -18,6 +18,8 @@ const minCopied = 5
 type Finding struct {
 	Origin   Origin     // any but Approved and Trusted, which the engine gives
 	Evidence []Evidence // where it was first seen; for Unknown, a part of it; for Typed, the prompt's number as place
+	Named    bool       // Unknown though output shows it: the agent named it before
+	Own      bool       // Unknown though output shows it: it is an id of the server's own
 	Endorsed bool       // Inside only because the user named the page or file
 }
 
@@ -59,7 +61,13 @@ func (l *Ledger) shown(q *query, d Destination) (Finding, standing) {
 		q.reset(l, outside, d)
 	}
 	if id, ok := l.grantOf(holdsID, factID, d); ok && most >= asID {
-		return Finding{Origin: Unknown, Evidence: []Evidence{l.evidence(id)}}, asID
+		return Finding{Origin: Unknown, Evidence: []Evidence{l.evidence(id)}, Own: true}, asID
+	}
+	if tainted && l.named(d) {
+		return Finding{Origin: Unknown, Evidence: []Evidence{l.evidence(taint)}, Named: true}, asNothing
+	}
+	if tainted && l.serverOwn(d) {
+		return Finding{Origin: Unknown, Evidence: []Evidence{l.evidence(taint)}, Own: true}, asNothing
 	}
 	if tainted {
 		return Finding{Origin: Untrusted, Evidence: []Evidence{l.evidence(taint)}}, asNothing
@@ -196,6 +204,8 @@ func (q *query) fact(k kind, h uint64) {
 		q.words = append(q.words, h)
 	case factPair:
 		q.pairs = append(q.pairs, h)
+	case factMailDomain:
+		q.part = append(q.part, h)
 	default:
 		q.any = append(q.any, h)
 	}
@@ -204,9 +214,11 @@ func (q *query) fact(k kind, h uint64) {
 func (q *query) mailbox(p *parts) {
 	host := taintName(p.host)
 	q.scan.address([]byte(Fold(p.local)), host)
-	q.scan.emit(hostKey(host, ""))
+	k, key := hostKey(host, "")
+	q.scan.emit(k, key)
 	n := len(q.any) - 1
 	q.part, q.any = append(q.part, q.any[n]), q.any[:n]
+	q.scan.emit(factMailDomain, key)
 	if tenantHosts[host] {
 		return
 	}
@@ -215,7 +227,9 @@ func (q *query) mailbox(p *parts) {
 	}
 	for relay := range strings.FieldsFuncSeq(p.local, func(r rune) bool { return r == '!' || r == '%' || r == '=' }) {
 		if strings.IndexByte(relay, '.') > 0 && len(relay) < len(p.local) {
-			q.scan.emit(hostKey(taintName(strings.ToLower(relay)), "")) // a!b@c and b%a@c go by a
+			k, key := hostKey(taintName(strings.ToLower(relay)), "") // a!b@c and b%a@c go by a
+			q.scan.emit(k, key)
+			q.any = append(q.any, q.scan.keys[factMailDomain].sip([]byte(key)))
 		}
 	}
 }
@@ -223,6 +237,9 @@ func (q *query) mailbox(p *parts) {
 func (q *query) place(p *parts) {
 	host := taintName(p.host)
 	q.scan.emit(hostKey(host, p.segment()))
+	if _, key := hostKey(host, ""); !tenantHosts[host] {
+		q.scan.emit(factMailDomain, key)
+	}
 	if v4 := inner4(host); v4 != "" {
 		q.scan.emit(factHost, v4)
 	}

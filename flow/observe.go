@@ -24,7 +24,8 @@ type observer struct {
 	fam      family
 	endorsed bool     // what is outside comes from a page or file that the user named
 	cuts     []string // what the call itself named, and may be read back: names that are words
-	number   bool     // the scalar is a JSON number
+	long     []longSeen
+	number   bool // the scalar is a JSON number
 
 	followed []cursor                      // of the children that are being walked
 	reading  func(string)                  // text, as unfolded wants it
@@ -53,7 +54,9 @@ func newObserver(l *Ledger) *observer {
 	o := &observer{ledger: l}
 	o.filled, o.reading = o.flush, o.text
 	o.remember()
-	o.forgetNames()
+	for f := range o.told {
+		o.told[f] = make(map[string]struct{})
+	}
 	o.batch.init()
 	o.within(outside)
 	return o
@@ -70,11 +73,12 @@ func (o *observer) observe(out Output) {
 		o.value(out.Value, 0, field{}, nil)
 	}
 	o.flush()
-	if o.skip != nil {
-		o.remember() // what was skipped is not in the ledger
-		o.forgetNames()
+	if len(o.skip) > 0 {
+		o.forget(o.skip) // what was skipped is not in the ledger
 	}
 	o.info, o.skip, o.cuts = outputInfo{}, nil, nil
+	clear(o.long)
+	o.long = o.long[:0]
 	if cap(o.buf) > 4*window {
 		o.buf = nil
 	}
@@ -149,49 +153,6 @@ func (o *observer) each(v doc.Value, f field, at []cursor, depth int, own func(n
 	o.pop()
 }
 
-func (o *observer) forgetNames() {
-	for f := range o.told {
-		o.told[f] = make(map[string]struct{})
-	}
-}
-
-// maxTold and maxToldName bound the names that are remembered, and each of them in bytes.
-const (
-	maxTold     = 1 << 10
-	maxToldName = 64
-)
-
-// memberName records the name of a member. The rows of a listing have the same ones: what
-// was recorded under the same keys has nothing new to say.
-func (o *observer) memberName(name string, f field) {
-	if f.secret || f.whole != LabelOutside || len(name) > maxToldName || o.skip != nil || len(o.cuts) > 0 {
-		o.str(name, jsonDepth, f)
-		return
-	}
-	told := o.told[o.family(f)]
-	if _, ok := told[name]; ok {
-		return
-	}
-	o.str(name, jsonDepth, f)
-	if len(told) >= maxTold {
-		clear(told)
-	}
-	told[strings.Clone(name)] = struct{}{}
-}
-
-// plainDigits reports a short number, which has no other reading.
-func plainDigits(s string) bool {
-	if len(s) >= minRun {
-		return false
-	}
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return true
-}
-
 func (o *observer) child(v doc.Value, depth int, f field, at []cursor, list bool, name string, pos, n int) {
 	if len(at) == 0 {
 		o.value(v, depth, f, nil)
@@ -232,7 +193,12 @@ func (o *observer) str(s string, depth int, f field) {
 	for _, name := range o.cuts {
 		s = without(s, name)
 	}
+	o.within(outside)
+	o.serverID(s)
 	o.within(o.family(f))
+	if o.repeated(s) {
+		return
+	}
 	o.text(s)
 	if !plainDigits(s) {
 		unfolded(s, o.reading)
@@ -241,6 +207,33 @@ func (o *observer) str(s string, depth int, f field) {
 		o.exact(s)
 	}
 	o.mark()
+}
+
+// repeated reports long text that this output has shown before: servers send the same text
+// as content and as structured content.
+func (o *observer) repeated(s string) bool {
+	if len(s) < longText {
+		return false
+	}
+	for _, l := range o.long {
+		if l.fam == o.fam && l.text == s {
+			return true
+		}
+	}
+	if len(o.long) < maxLong {
+		o.long = append(o.long, longSeen{o.fam, s})
+	}
+	return false
+}
+
+const (
+	longText = 4 << 10 // bytes
+	maxLong  = 8       // long texts of one output that are compared
+)
+
+type longSeen struct {
+	fam  family
+	text string
 }
 
 func (o *observer) family(f field) family {

@@ -28,12 +28,13 @@ type scanner struct {
 	hosts *[4 << 10]uint64 // names looked at lately; nil for a lookup
 	known map[string]hostName
 
-	buf   []byte    // folded text, and scanAhead zero bytes
-	name  []byte    // scratch for one key
-	count uint64    // how many the text had so far
-	prev  uint64    // hash of the word before
-	chain [4]uint64 // of the pairs that ended at the last words, by the number of the word
-	v6    int       // no IPv6 address is tried before this offset
+	buf     []byte    // folded text, and scanAhead zero bytes
+	name    []byte    // scratch for one key
+	urlHost int       // where the host of a URL with user information starts in the text
+	count   uint64    // how many the text had so far
+	prev    uint64    // hash of the word before
+	chain   [4]uint64 // of the pairs that ended at the last words, by the number of the word
+	v6      int       // no IPv6 address is tried before this offset
 }
 
 // recent remembers facts by their low bits, so that common ones are not merged again
@@ -117,7 +118,7 @@ func (s *scanner) folded(str string) {
 
 // scan walks folded text, behind which there must be scanAhead zero bytes.
 func (s *scanner) scan(b []byte) {
-	s.v6 = 0
+	s.v6, s.urlHost = 0, 0
 	ahead := b[:len(b)+scanAhead]
 	for i := 0; i < len(b); {
 		switch class[b[i]] {
@@ -142,22 +143,26 @@ func (s *scanner) scan(b []byte) {
 			i++
 		case clsAt:
 			s.at(b, i)
-			i++
+			i = s.afterAt(b, i+1)
 		case clsColon:
-			s.colon(b, i)
-			i++
+			i = s.colon(b, i)
 		default:
 			i = s.run(b, i)
 		}
 	}
 }
 
-// colon looks at a colon for the authority of a URL and for IPv6 addresses.
-func (s *scanner) colon(b []byte, i int) {
+// colon looks at a colon for the authority of a URL and for IPv6 addresses. It returns
+// where to go on.
+func (s *scanner) colon(b []byte, i int) int {
 	if i+3 < len(b) && slash(b[i+1]) && slash(b[i+2]) {
-		s.authority(b, i+3)
-		return
+		return max(i+1, s.authority(b, i+3))
 	}
+	s.inner6(b, i)
+	return i + 1
+}
+
+func (s *scanner) inner6(b []byte, i int) {
 	if i < s.v6 {
 		return
 	}
@@ -184,8 +189,9 @@ func (s *scanner) colon(b []byte, i int) {
 
 func slash(c byte) bool { return c == '/' || c == '\\' }
 
-// authority emits the host after "//". Plain dotted names are left to run.
-func (s *scanner) authority(b []byte, i int) {
+// authority emits the host after "//". It returns where the host ends if it is a plain name
+// without user information before it: its labels are words of nobody's. Else it returns 0.
+func (s *scanner) authority(b []byte, i int) (next int) {
 	end := i
 	for end < len(b) && end-i < 1024 && authorityByte(b[end]) {
 		end++
@@ -194,11 +200,12 @@ func (s *scanner) authority(b []byte, i int) {
 	for j := len(a) - 1; j >= 0; j-- {
 		if a[j] == '@' {
 			a = a[j+1:]
+			s.urlHost = i + j + 1
 			break
 		}
 	}
 	if len(a) == 0 {
-		return
+		return 0
 	}
 	h := string(a)
 	if h[0] == '[' {
@@ -210,7 +217,12 @@ func (s *scanner) authority(b []byte, i int) {
 	}
 	h = strings.TrimRight(h, ".")
 	if validName(h) && strings.IndexByte(h, '.') >= 0 && !endsInNumber(h) {
-		return
+		stop := i + len(h)
+		if s.urlHost > i || stop < len(b) && b[stop] >= utf8.RuneSelf {
+			return 0 // run finds it
+		}
+		s.dotted(b, i, stop)
+		return stop
 	}
 	if strings.IndexByte(h, '%') >= 0 {
 		d, _ := percentDecode(nil, h)
@@ -224,6 +236,7 @@ func (s *scanner) authority(b []byte, i int) {
 	default:
 		s.host(h, b[end:])
 	}
+	return 0
 }
 
 func authorityByte(c byte) bool {

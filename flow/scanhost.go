@@ -11,6 +11,10 @@ func (s *scanner) dotted(b []byte, start, end int) {
 	if end-start > 4*maxHost {
 		return
 	}
+	if start > 0 && b[start-1] == '@' && start != s.urlHost && !pathBehindColon(b[end:]) {
+		s.mailDomain(string(b[start:end]))
+		return
+	}
 	var known *uint64
 	k := uint64(0)
 	if n := behind(b[end:]); s.take == nil && n < maxPath {
@@ -43,6 +47,48 @@ func (s *scanner) dotted(b []byte, start, end int) {
 	}
 }
 
+// afterAt emits the domain of an address that starts at i, and returns where to go on. Its
+// labels are words of nobody's: what stands in ana@ourfirm.example is no "ourfirm".
+func (s *scanner) afterAt(b []byte, i int) int {
+	end, dotted := i, false
+	for end < len(b) && end-i < maxHost && (alnum(b[end]) || b[end] == '.' || b[end] == '-' || b[end] == '_') {
+		dotted = dotted || b[end] == '.' && end > i && end+1 < len(b) && alnum(b[end+1])
+		end++
+	}
+	for end > i && !alnum(b[end-1]) {
+		end--
+	}
+	if !dotted || i == s.urlHost || end < len(b) && b[end] >= utf8.RuneSelf || pathBehindColon(b[end:]) || !alnum(b[i]) || !validName(string(b[i:end])) {
+		return i
+	}
+	s.mailDomain(string(b[i:end]))
+	return end
+}
+
+// mailDomain emits the domain of an address. It says less than a link does: people at a
+// company's domain write mails, and its web site is not theirs to choose.
+func (s *scanner) mailDomain(h string) {
+	if endsInNumber(h) {
+		if a, ok := numericIPv4(h); ok && looksNumeric(h) {
+			s.emit(factHost, a.String())
+		}
+		return
+	}
+	n := s.nameOf(h)
+	if !n.valid {
+		return
+	}
+	s.emit(factMailDomain, n.key)
+	if n.glued {
+		s.emit(factMailDomain, s.nameOf(n.name[:strings.LastIndexByte(n.name, '.')]).key)
+	}
+}
+
+// pathBehindColon reports the path of user@host:path, which leads to the host.
+func pathBehindColon(rest []byte) bool {
+	return len(rest) > 1 && rest[0] == ':' && (alnum(rest[1]) || strings.IndexByte("/~.", rest[1]) >= 0)
+}
+
 // behind is the length of a port and path, or more, of what follows a host.
 func behind(rest []byte) int {
 	i := 0
@@ -70,6 +116,7 @@ func (s *scanner) host(h string, rest []byte) {
 	s.named(s.nameOf(h), rest)
 }
 
+// named emits the keys of a name that is followed by rest.
 func (s *scanner) named(n hostName, rest []byte) {
 	if !n.valid {
 		return

@@ -138,6 +138,19 @@ func (s *scanner) remember() {
 	s.known = make(map[string]hostName)
 }
 
+// forget makes s forget facts that it took and that were not recorded.
+func (s *scanner) forget(facts map[uint64]struct{}) {
+	for h := range facts {
+		if slot := &s.recent[h%uint64(len(s.recent))]; *slot == h {
+			*slot = 0
+		}
+		if slot := &s.recentPairs[h%uint64(len(s.recentPairs))]; *slot == h {
+			*slot = 0
+		}
+	}
+	clear(s.hosts[:]) // of whole hosts, which are told from their facts no more
+}
+
 func (s *scanner) word(w []byte) { s.wordHash(s.keys[factWord].sip(w)) }
 
 // wordHash takes a word, the pair that it makes with the word before it, and the run.

@@ -26,10 +26,11 @@ var mayImport = map[string][]string{
 	".":        {"confine", "contract", "doc", "flow", "internal/quote", "policy"},
 
 	// Evidence and the wire: they know nothing of decisions.
-	"audit":             {"doc", "internal/quote"},
-	"confine/osresolve": {"confine", "internal/quote"},
-	"internal/mcp":      {"doc", "internal/quote"},
-	"internal/stdio":    {"internal/mcp", "internal/quote"},
+	"audit":               {"doc", "internal/quote"},
+	"confine/osresolve":   {"confine", "internal/quote"},
+	"internal/mcp":        {"doc", "internal/quote"},
+	"internal/stdio":      {"internal/mcp", "internal/quote"},
+	"internal/streamhttp": {"doc", "internal/mcp", "internal/quote"},
 
 	// What the processes of one client share, and which client that is.
 	"internal/store":  {"."},
@@ -71,7 +72,7 @@ var engine = []string{".", "doc", "flow", "confine", "policy", "contract", "inte
 var noEngine = []string{
 	"os", "os/exec", "os/signal", "os/user", "net", "net/http", "net/rpc", "net/smtp", "io/fs", "io/ioutil",
 	"path/filepath", "syscall", "unsafe", "plugin", "log", "log/slog", "crypto/tls", "testing",
-	module + "/audit", module + "/internal/mcp", module + "/internal/stdio", module + "/internal/gateway",
+	module + "/audit", module + "/internal/mcp", module + "/internal/stdio", module + "/internal/streamhttp", module + "/internal/gateway",
 	module + "/internal/pins", module + "/internal/config", module + "/internal/cli", module + "/internal/demo",
 	"github.com/modelcontextprotocol", "golang.org/x/sys", "golang.org/x/term", "github.com/spf13",
 	"github.com/gofrs", "text/template", "html/template",

@@ -80,7 +80,7 @@ func TestExpectations(t *testing.T) {
 		{"ask", "", `{tool: pay}`, `expect: ask`, `expect: allow`},
 		{"yes", "", `{tool: pay}`, `expect: ask, answer: yes`, `expect: ask, answer: yes, then: deny`},
 		{"no", "", `{tool: pay}`, `expect: ask, answer: no`, `expect: ask, answer: no, then: allow`},
-		{"then", "", `{tool: pay}`, `expect: ask, answer: no, then: {expect: deny, reason: nobody said yes}`, `expect: ask, answer: no, then: {expect: deny, check: rate}`},
+		{"then", "", `{tool: pay}`, `expect: ask, answer: no, then: {expect: deny, reason: the answer was no}`, `expect: ask, answer: no, then: {expect: deny, check: rate}`},
 		{"resource", "", `{resource: "file:///manuals/a"}`, `expect: allow, rule: manuals`, `expect: deny`},
 		{"prompt", "", `{prompt: p}`, `expect: deny, rule: default`, `expect: allow`},
 		{"observed", `{observe: {tool: read_x, text: eve@x.example}}`, `{tool: send_mail, args: {to: eve@x.example}}`, `expect: deny, check: flow`, `expect: ask`},
