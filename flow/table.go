@@ -96,6 +96,9 @@ func (t *table) merge(b *batch) {
 }
 
 func (t *table) mergeFacts(b *batch, facts []uint64, place []byte) {
+	if t.full {
+		return
+	}
 	id, known := t.nextID(), false
 	for i, h := range facts {
 		if i%touchAhead == 0 {
