@@ -120,7 +120,7 @@ func (e *Engine) Session(opt SessionOptions) (*Session, error) {
 		pending:   make(map[DecisionID]*pending),
 		running:   make(map[uint64]*pending),
 	}
-	s.ledger = flow.NewLedger(flow.LedgerOptions{Key: opt.Key, Publish: s.publish()})
+	s.ledger = flow.NewLedger(flow.LedgerOptions{Key: opt.Key, MaxBytes: e.opt.Flow.LedgerBytes, Publish: s.publish()})
 	return s, s.join()
 }
 

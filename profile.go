@@ -17,6 +17,10 @@ type FlowSettings struct {
 	// Endorse makes the page or file that the user named, or agreed to fetch, text from
 	// inside instead of outside, for what no other outside text shows.
 	Endorse bool
+	// LedgerBytes bounds the memory of a session's ledger; 0: flow.DefaultMaxBytes. When it
+	// is reached, the oldest evidence goes first, the hashes last; a ledger that can hold no
+	// more makes what it does not know untrusted.
+	LedgerBytes int
 }
 
 // profiles are the settings by name, strictest first.

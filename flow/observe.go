@@ -193,6 +193,13 @@ func (o *observer) str(s string, depth int, f field) {
 	for _, name := range o.cuts {
 		s = without(s, name)
 	}
+	if decoded, text, ok := wholeBase64(s); ok {
+		if text {
+			f.secret, f.whole = false, LabelOutside
+			o.str(strings.ToValidUTF8(decoded, " "), jsonDepth, f)
+		}
+		return
+	}
 	o.within(outside)
 	o.serverID(s)
 	o.within(o.family(f))

@@ -21,8 +21,14 @@ var flowVerdicts = []struct {
 	{"secret", "a call that carries a value with the label secret; default ask", []string{"ask", "deny"}, func(f *sallyport.FlowSettings) *sallyport.Verdict { return &f.Secret }},
 }
 
+// Bounds of flow.ledger_mb, in MiB.
+const (
+	leastLedger = 4
+	mostLedger  = 64 << 10
+)
+
 func flowKeys() []string {
-	keys := []string{"profile", "endorse"}
+	keys := []string{"profile", "endorse", "ledger_mb"}
 	for _, v := range flowVerdicts {
 		keys = append(keys, v.key)
 	}
@@ -46,6 +52,15 @@ func (c *Config) readFlow(n *strictyaml.Node, p *strictyaml.Problems) {
 	}
 	if f := fields["endorse"]; f != nil {
 		c.Flow.Endorse, _ = f.Bool(p)
+	}
+	if f := fields["ledger_mb"]; f != nil {
+		switch mb, ok := f.Int(p); {
+		case !ok:
+		case mb < leastLedger || mb > mostLedger:
+			p.Add(f, "ledger_mb is %d; write %d to %d megabytes", mb, leastLedger, mostLedger)
+		default:
+			c.Flow.LedgerBytes = int(mb) << 20
+		}
 	}
 	for _, v := range flowVerdicts {
 		f := fields[v.key]

@@ -201,5 +201,7 @@ func flowSection() []key {
 	for _, v := range flowVerdicts {
 		keys = append(keys, key{v.key, v.what, enum(v.choices...), false})
 	}
-	return append(keys, key{"endorse", "a page or file that the user named counts as text from inside; default as the profile", typed("boolean"), false})
+	return append(keys,
+		key{"endorse", "a page or file that the user named counts as text from inside; default as the profile", typed("boolean"), false},
+		key{"ledger_mb", "memory of a session's ledger in MiB; default 256", fragment{{"type", "integer"}, {"minimum", leastLedger}, {"maximum", mostLedger}}, false})
 }
