@@ -158,6 +158,7 @@ func (o *observer) grant(s string, l Label) (done bool) {
 		if d.Malformed != "" {
 			return false
 		}
+		o.holds |= holdsID
 		o.fact(factID, o.ledger.exactKey(factID, d, d.parts.sigil))
 		return true
 	}
@@ -166,9 +167,11 @@ func (o *observer) grant(s string, l Label) (done bool) {
 		return false
 	}
 	if l == LabelParty {
+		o.holds |= holdsParty
 		o.fact(factParty, o.ledger.exactKey(factParty, d, d.parts.sigil))
 		return false // who is a party may have written it all the same
 	}
+	o.holds |= holdsVouched
 	o.fact(factVouched, o.ledger.exactKey(factVouched, d, d.parts.sigil))
 	return !named && (d.Kind != Text || idText(s))
 }

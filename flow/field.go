@@ -25,11 +25,11 @@ func (f field) enter(at []cursor) (field, []cursor) {
 		return f, nil
 	}
 	strictest, found := LabelVouched, false
-	var on []cursor
+	goOn := 0
 	for _, c := range at {
 		switch {
 		case len(c.steps) > 0:
-			on = append(on, c)
+			goOn++
 		case c.label == LabelSecret:
 			f.secret = true
 		default:
@@ -43,13 +43,24 @@ func (f field) enter(at []cursor) (field, []cursor) {
 	default:
 		f.whole = strictest
 	}
+	switch goOn {
+	case 0:
+		return f, nil
+	case len(at):
+		return f, at
+	}
+	on := make([]cursor, 0, goOn)
+	for _, c := range at {
+		if len(c.steps) > 0 {
+			on = append(on, c)
+		}
+	}
 	return f, on
 }
 
-// follow returns the paths that lead on to a child. In a list of n elements pos is an
+// follow appends the paths that lead on to a child. In a list of n elements pos is an
 // index, in an object the position of the member called name.
-func follow(at []cursor, list bool, name string, pos, n int) []cursor {
-	var on []cursor
+func follow(on, at []cursor, list bool, name string, pos, n int) []cursor {
 	for _, c := range at {
 		step := c.steps[0]
 		match := false

@@ -37,3 +37,17 @@ const (
 	endorsed               // a page or file that the user named
 	families
 )
+
+// holding is what a ledger may hold, a bit for each sort of fact that most sessions have
+// none of: no lookup asks for one that was never recorded.
+type holding uint8
+
+const (
+	holdsInside holding = 1 << iota
+	holdsEndorsed
+	holdsVouched
+	holdsParty
+	holdsID
+	holdsWritten
+	holdsAll = 1<<iota - 1
+)

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sallyport-dev/sallyport/doc"
@@ -65,8 +64,7 @@ type Ledger struct {
 	starts  secretStarts
 	lost    *Evidence // the first output with a secret for which there was no room
 	prompts uint32
-	labels  atomic.Bool // some text was not from outside, or another process may have seen such
-	damage  error       // why something that was shown may be missing; nil: nothing is
+	damage  error // why something that was shown may be missing; nil: nothing is
 }
 
 type outputInfo struct {

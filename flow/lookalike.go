@@ -29,6 +29,7 @@ var (
 	latinOf     = map[rune]byte{}
 	latinNear   [0x600]byte // of the first code points
 	stopOf      = map[rune]byte{}
+	stopNear    [0x2300]byte
 	boxedLetter = []rune{0x1F150, 0x1F170, 0x1F1E6} // A to Z in circles, boxes and flags
 )
 
@@ -50,6 +51,9 @@ func init() {
 	for stop, alikes := range stops {
 		for _, r := range alikes {
 			stopOf[r] = byte(stop)
+			if int(r) < len(stopNear) {
+				stopNear[r] = byte(stop)
+			}
 		}
 	}
 }
@@ -68,6 +72,17 @@ func latin(r rune) byte {
 		}
 	}
 	return latinOf[r]
+}
+
+// stop returns the separator that r looks like, 0 if it looks like none.
+func stop(r rune) byte {
+	switch {
+	case r < rune(len(stopNear)):
+		return stopNear[r]
+	case r >= 0x2E80 && r < 0xA4D0, r >= 0xAC00 && r <= 0xD7A3: // Han and Hangul
+		return 0
+	}
+	return stopOf[r]
 }
 
 // skeleton is the form in which names and local parts that are not plain ASCII are
@@ -89,7 +104,7 @@ func skeleton(s string) string {
 				b = append(b, byte(r))
 			case c != 0:
 				b = append(b, c)
-			case stopOf[r] == '-':
+			case stop(r) == '-':
 				b = append(b, '-')
 			case !unicode.Is(unicode.M, r):
 				b = utf8.AppendRune(b, r)
@@ -114,7 +129,7 @@ func (r *reader) wide(s string, i int) int {
 		return i + n
 	case c >= 0x2E80 && c < 0xA000, c >= 0xAC00 && c <= 0xD7A3:
 		return i + n
-	case stopOf[c] != 0:
+	case stop(c) != 0:
 		if betweenWords(s, i, n) {
 			r.sign(alike, s, i, i+n)
 		}
@@ -134,7 +149,7 @@ func (r *reader) wide(s string, i int) int {
 			continue
 		}
 		c, n = utf8.DecodeRuneInString(s[i:])
-		if c == 0x202E || stopOf[c] != 0 || c >= 0x2000 && c < 0x2070 {
+		if c == 0x202E || stop(c) != 0 || c >= 0x2000 && c < 0x2070 {
 			break
 		}
 		i += n

@@ -47,20 +47,20 @@ func (l *Ledger) Lookup(d Destination) Finding {
 // shown says what outputs make of d, and which label that is. The lock must be held.
 func (l *Ledger) shown(q *query, d Destination) (Finding, standing) {
 	most, since := l.mostOf(d)
-	if id, ok := l.grantOf(factVouched, d); ok && (most >= asVouched || id < since) {
+	if id, ok := l.grantOf(holdsVouched, factVouched, d); ok && (most >= asVouched || id < since) {
 		return Finding{Origin: Vouched, Evidence: []Evidence{l.evidence(id)}}, asVouched
 	}
-	if id, ok := l.grantOf(factParty, d); ok && (most >= asParty || id < since) {
+	if id, ok := l.grantOf(holdsParty, factParty, d); ok && (most >= asParty || id < since) {
 		return Finding{Origin: Party, Evidence: []Evidence{l.evidence(id)}}, asParty
 	}
 	taint, tainted := q.untrusted(l)
-	if l.labels.Load() && (most >= asInside || since > 1) {
+	if l.facts.holds&(holdsInside|holdsEndorsed) != 0 && (most >= asInside || since > 1) {
 		if f, id, ok := l.lookupInside(q, d); ok && (most >= asInside || id < since) {
 			return f, asInside
 		}
 		q.reset(l, outside, d)
 	}
-	if id, ok := l.grantOf(factID, d); ok && (most >= asID || id < since) {
+	if id, ok := l.grantOf(holdsID, factID, d); ok && (most >= asID || id < since) {
 		return Finding{Origin: Unknown, Evidence: []Evidence{l.evidence(id)}, Own: true}, asID
 	}
 	if tainted && l.named(d) {
@@ -81,7 +81,10 @@ func (l *Ledger) shown(q *query, d Destination) (Finding, standing) {
 }
 
 // grantOf reports that d is, as a whole, a field with a label. The lock must be held.
-func (l *Ledger) grantOf(k kind, d Destination) (id uint32, ok bool) {
+func (l *Ledger) grantOf(holds holding, k kind, d Destination) (id uint32, ok bool) {
+	if l.facts.holds&holds == 0 {
+		return 0, false
+	}
 	for _, sigil := range d.sigils() {
 		if id, ok := l.facts.get(l.exactKey(k, d, sigil)); ok {
 			return id, true
@@ -93,18 +96,26 @@ func (l *Ledger) grantOf(k kind, d Destination) (id uint32, ok bool) {
 // lookupInside reports that d was first seen in text of people inside, or is seen in a
 // page or file that the user named and nowhere outside. The lock must be held.
 func (l *Ledger) lookupInside(q *query, d Destination) (f Finding, id uint32, ok bool) {
-	first, shown := l.firstOutside(q, d)
-	if id, ok := l.seenExactly(q, inside, d); ok && (!shown || id < first) {
-		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(id)}}, id, true
+	here, ofInside := l.seenExactly(q, holdsInside, inside, d)
+	page, ofPage := l.seenExactly(q, holdsEndorsed, endorsed, d)
+	if !ofInside && !ofPage {
+		return Finding{}, 0, false
 	}
-	if id, ok := l.seenExactly(q, endorsed, d); ok && !shown {
-		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(id)}, Endorsed: true}, id, true
+	first, shown := l.firstOutside(q, d)
+	switch {
+	case ofInside && (!shown || here < first):
+		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(here)}}, here, true
+	case ofPage && !shown:
+		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(page)}, Endorsed: true}, page, true
 	}
 	return Finding{}, 0, false
 }
 
 // seenExactly reports that text of a family shows d as it stands. The lock must be held.
-func (l *Ledger) seenExactly(q *query, f family, d Destination) (id uint32, ok bool) {
+func (l *Ledger) seenExactly(q *query, holds holding, f family, d Destination) (id uint32, ok bool) {
+	if l.facts.holds&holds == 0 {
+		return 0, false
+	}
 	if d.Kind == Text {
 		q.reset(l, f, d)
 		return q.untrusted(l)
@@ -212,6 +223,9 @@ func (q *query) mailbox(p *parts) {
 	q.part, q.any = append(q.part, q.any[n]), q.any[:n]
 	q.scan.emit(factMailDomain, key)
 	if tenantHosts[host] {
+		return
+	}
+	if !strings.ContainsAny(p.local, "!%=") {
 		return
 	}
 	for relay := range strings.FieldsFuncSeq(p.local, func(r rune) bool { return r == '!' || r == '%' || r == '=' }) {

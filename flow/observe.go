@@ -3,6 +3,7 @@ package flow
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sallyport-dev/sallyport/doc"
 )
@@ -26,7 +27,10 @@ type observer struct {
 	long     []longSeen
 	number   bool // the scalar is a JSON number
 
-	structured bool // the output has structured content
+	structured bool                          // the output has structured content
+	followed   []cursor                      // of the children that are being walked
+	reading    func(string)                  // text, as unfolded wants it
+	told       [families]map[string]struct{} // names of members that are recorded already
 }
 
 // hop is one step of a place.
@@ -34,6 +38,7 @@ type hop struct {
 	kind hopKind
 	pos  int
 	name string
+	own  int8 // 1: the name is one of MCP's own, -1: it is not, 0: nobody asked
 }
 
 type hopKind uint8
@@ -48,8 +53,11 @@ const (
 
 func newObserver(l *Ledger) *observer {
 	o := &observer{ledger: l}
-	o.filled = o.flush
+	o.filled, o.reading = o.flush, o.text
 	o.remember()
+	for f := range o.told {
+		o.told[f] = make(map[string]struct{})
+	}
 	o.batch.init()
 	o.within(outside)
 	return o
@@ -57,7 +65,7 @@ func newObserver(l *Ledger) *observer {
 
 func (o *observer) observe(out Output) {
 	o.info = outputInfo{out.Upstream, out.Tool, out.Call, out.Time}
-	o.recorded, o.path = false, o.path[:0]
+	o.recorded, o.holds, o.path = false, 0, o.path[:0]
 	o.endorsed = out.Endorsed
 	structured := out.Value.Get("structuredContent")
 	o.structured = structured.Kind() != doc.Absent && structured.Kind() != doc.Null
@@ -135,10 +143,10 @@ func (o *observer) each(v doc.Value, f field, at []cursor, depth int, own func(n
 	o.push(hop{kind: hopMember})
 	i := 0
 	for m := range v.Members() {
-		o.path[len(o.path)-1] = hop{hopMember, i, m.Name}
+		o.path[len(o.path)-1] = hop{kind: hopMember, pos: i, name: m.Name}
 		o.push(hop{kind: hopName})
 		names.secret = f.secret && strings.ContainsAny(m.Name, "0123456789") // others say what a field is
-		o.str(m.Name, jsonDepth, names)
+		o.memberName(m.Name, names)
 		o.pop()
 		if own == nil || !own(m.Name, m.Value) {
 			o.child(m.Value, depth, f, at, false, m.Name, i, v.Len())
@@ -152,10 +160,15 @@ func (o *observer) child(v doc.Value, depth int, f field, at []cursor, list bool
 	if list && (v.Kind() == doc.List || v.Kind() == doc.Object) {
 		f.whole = LabelOutside // it lies deeper than the field
 	}
-	if len(at) > 0 {
-		f, at = f.enter(follow(at, list, name, pos, n))
+	if len(at) == 0 {
+		o.value(v, depth, f, nil)
+		return
 	}
+	from := len(o.followed)
+	o.followed = follow(o.followed, at, list, name, pos, n)
+	f, at = f.enter(o.followed[from:])
 	o.value(v, depth, f, at)
+	o.followed = o.followed[:from]
 }
 
 func (o *observer) push(h hop) { o.path = append(o.path, h) }
@@ -200,7 +213,9 @@ func (o *observer) str(s string, depth int, f field) {
 		return
 	}
 	o.text(s)
-	unfolded(s, o.text)
+	if !plainDigits(s) {
+		unfolded(s, o.reading)
+	}
 	if o.fam != outside {
 		o.exact(s)
 	}
@@ -246,15 +261,21 @@ func (o *observer) family(f field) family {
 
 // within sets whose text the facts that follow come from.
 func (o *observer) within(f family) {
-	if f != outside {
-		o.ledger.labels.Store(true)
-	}
 	o.fam, o.keys = f, &o.ledger.keys[f]
+	switch f {
+	case inside:
+		o.holds |= holdsInside
+	case endorsed:
+		o.holds |= holdsEndorsed
+	}
 	o.copies, o.pairFacts = o.ledger.copies && f == outside, pairFacts(f)
 }
 
 // jsonText parses text that is, as a whole, a JSON list or object.
 func jsonText(s string) (doc.Value, bool) {
+	if s == "" || s[0] > ' ' && s[0] < utf8.RuneSelf && s[0] != '{' && s[0] != '[' {
+		return doc.Value{}, false
+	}
 	t := strings.TrimSpace(s)
 	if len(t) < 2 || len(t) > maxJSON || !(t[0] == '{' && t[len(t)-1] == '}' || t[0] == '[' && t[len(t)-1] == ']') {
 		return doc.Value{}, false
@@ -266,7 +287,8 @@ func jsonText(s string) (doc.Value, bool) {
 // appendPlace writes the path. Only names that MCP itself defines are spelled out.
 func (o *observer) appendPlace(b []byte) []byte {
 	start := len(b)
-	for i, h := range o.path {
+	for i := range o.path {
+		h := &o.path[i]
 		if len(b)-start > maxPlace {
 			return append(b[:start+maxPlace], "…"...)
 		}
@@ -280,7 +302,13 @@ func (o *observer) appendPlace(b []byte) []byte {
 		case hopHeader:
 			b = append(strconv.AppendInt(append(b, " (header "...), int64(h.pos)+1, 10), ')')
 		case hopMember:
-			if !protocolNames[h.name] {
+			if h.own == 0 {
+				h.own = -1
+				if protocolNames[h.name] {
+					h.own = 1
+				}
+			}
+			if h.own < 0 {
 				b = append(strconv.AppendInt(append(b, "[#"...), int64(h.pos), 10), ']')
 				continue
 			}

@@ -39,7 +39,7 @@ type scanner struct {
 
 // recent remembers facts by their low bits, so that common ones are not merged again
 // and again.
-type recent [8 << 10]uint64
+type recent [16 << 10]uint64
 
 // runWords is how long a run of words is.
 const runWords = 5

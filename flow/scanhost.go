@@ -23,6 +23,13 @@ func (s *scanner) dotted(b []byte, start, end int) {
 			return
 		}
 	}
+	if n, ok := s.known[string(b[start:end])]; ok && n.name == string(b[start:end]) && plainASCII(n.name) && !endsInNumber(n.name) {
+		s.named(n, b[end:])
+		if known != nil {
+			*known = k
+		}
+		return
+	}
 	h := string(b[start:end])
 	switch {
 	case !endsInNumber(h):
@@ -106,7 +113,11 @@ func (s *scanner) latin(h string) {
 
 // host emits the keys of a host name that is followed by rest.
 func (s *scanner) host(h string, rest []byte) {
-	n := s.nameOf(h)
+	s.named(s.nameOf(h), rest)
+}
+
+// named emits the keys of a name that is followed by rest.
+func (s *scanner) named(n hostName, rest []byte) {
 	if !n.valid {
 		return
 	}
@@ -130,7 +141,7 @@ type hostName struct {
 }
 
 // maxNames is how many names are remembered.
-const maxNames = 4 << 10
+const maxNames = 8 << 10
 
 // nameOf works out what a name is; when observing, it remembers.
 func (s *scanner) nameOf(h string) hostName {
@@ -156,7 +167,8 @@ func (s *scanner) nameOf(h string) hostName {
 func (s *scanner) names(n hostName, rest []byte) {
 	h := n.name
 	if s.take == nil {
-		s.emit(factPlace, placeKey(h, pathBehind(rest)))
+		s.name = appendPlaceKey(s.name[:0], h, pathBehind(rest))
+		s.fact(factPlace, s.keys[factPlace].sip(s.name))
 	}
 	if !tenantHosts[h] {
 		s.emit(n.kind, n.key)

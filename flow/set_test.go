@@ -48,7 +48,19 @@ func TestSetAgainstMap(t *testing.T) {
 						continue // as the ledger does
 					}
 				}
-				if !s.add(h, num, always) {
+				done := false
+				if width == 8 {
+					var known bool
+					if known, done = s.meet(h, num); known {
+						t.Fatalf("%x: met before it was added", h)
+					}
+					if known, room := s.meet(h, num+1); done != known || done != room {
+						t.Fatalf("%x: met %v, room %v, after it was added: %v", h, known, room, done)
+					}
+				} else {
+					done = s.addAll([]uint64{h}) == 1
+				}
+				if !done && !s.add(h, num, always) {
 					t.Fatalf("%x: refused", h)
 				}
 				if !known {

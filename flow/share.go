@@ -11,7 +11,7 @@ import (
 // in a log that only they can read and that shows when it was changed. It holds keyed
 // hashes and where they stood, no text of any output.
 //
-//	entry   = version foldVersion             2 bytes, 1 and as in the ledger
+//	entry   = version foldVersion holds       3 bytes: 2, as in the ledger, a bit for each sort
 //	          call time upstream tool         uvarint, 8 bytes, text, text
 //	          spans                           uvarint, then for each: uvarint facts, text place
 //	          facts pairs runs noted          each: uvarint, then 8 bytes for each
@@ -20,7 +20,7 @@ import (
 //
 // Integers of fixed size are little-endian. The facts of the spans stand together, in
 // their order. Noted facts were seen nowhere.
-const entryVersion = 1
+const entryVersion = 2
 
 // maxEntryText bounds one text of an entry, in bytes.
 const maxEntryText = 4 << 10
@@ -29,7 +29,7 @@ var errEntry = errors.New("flow: an entry of another process cannot be read")
 
 // appendEntry writes b.
 func (b *batch) appendEntry(e []byte) []byte {
-	e = append(e, entryVersion, foldVersion)
+	e = append(e, entryVersion, foldVersion, byte(b.holds))
 	e = binary.AppendUvarint(e, b.info.call)
 	e = binary.LittleEndian.AppendUint64(e, uint64(b.info.time.UnixNano()))
 	e = appendText(appendText(e, []byte(b.info.upstream)), []byte(b.info.tool))
@@ -64,7 +64,10 @@ func readEntry(e []byte) (*batch, error) {
 	if v, fold := r.byte(), r.byte(); r.bad || v != entryVersion || fold != foldVersion {
 		return nil, errEntry
 	}
-	b := &batch{}
+	b := &batch{holds: holding(r.byte())}
+	if b.holds&^holdsAll != 0 {
+		return nil, errEntry
+	}
 	b.info.call = r.number(1<<63 - 1)
 	b.info.time = time.Unix(0, int64(r.fixed()))
 	b.info.upstream, b.info.tool = string(r.text()), string(r.text())
@@ -149,7 +152,6 @@ func (l *Ledger) Take(entry []byte) error {
 		l.Damage(err)
 		return err
 	}
-	l.labels.Store(true)
 	l.merge(b)
 	return nil
 }

@@ -116,7 +116,7 @@ func FuzzTake(f *testing.F) {
 		f.Add(e)
 	}
 	f.Add([]byte{})
-	f.Add([]byte{entryVersion, foldVersion, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F})
+	f.Add([]byte{entryVersion, foldVersion, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F})
 	f.Fuzz(func(t *testing.T, e []byte) {
 		l := NewLedger(LedgerOptions{Key: [16]byte{1}, MaxBytes: 4 << 20})
 		if err := l.Take(e); (err == nil) != (l.Damaged() == nil) {

@@ -11,6 +11,7 @@ type table struct {
 	runs   hashSet
 	base   uint32
 	places sightings
+	holds  holding
 	max    int  // bytes it may hold
 	blind  bool // there was no memory left for evidence: none is kept any more
 	full   bool // nor for facts
@@ -81,6 +82,7 @@ func sampled(run uint64) bool { return run&15 == 0 }
 
 // merge takes a batch.
 func (t *table) merge(b *batch) {
+	t.holds |= b.holds
 	from, place := 0, 0
 	for _, sp := range b.spans {
 		t.mergeFacts(b, b.facts[from:sp.end], b.places[place:sp.place])
@@ -94,15 +96,26 @@ func (t *table) merge(b *batch) {
 }
 
 func (t *table) mergeFacts(b *batch, facts []uint64, place []byte) {
+	if t.full {
+		return
+	}
 	id, known := t.nextID(), false
 	for i, h := range facts {
 		if i%touchAhead == 0 {
 			t.facts.touch(facts[i:min(len(facts), i+touchAhead)])
 		}
-		if t.facts.has(h) {
+		num := id
+		if t.blind {
+			num = 0
+		}
+		seen, room := t.facts.meet(h, num)
+		if seen {
 			continue
 		}
-		switch t.add(&t.facts, h, id); {
+		if !room {
+			t.add(&t.facts, h, id)
+		}
+		switch {
 		case t.full:
 			return
 		case !known && !t.blind:
@@ -114,10 +127,13 @@ func (t *table) mergeFacts(b *batch, facts []uint64, place []byte) {
 }
 
 func (t *table) mergeSet(s *hashSet, hashes []uint64) {
-	for _, h := range hashes {
-		if t.add(s, h, 0); t.full {
-			return
+	for len(hashes) > 0 && !t.full {
+		if n := s.addAll(hashes); n > 0 {
+			hashes = hashes[n:]
+			continue
 		}
+		t.add(s, hashes[0], 0)
+		hashes = hashes[1:]
 	}
 }
 
@@ -164,6 +180,7 @@ type batch struct {
 	info     outputInfo
 	recorded bool   // the ledger knows info
 	output   uint32 // as this
+	holds    holding
 
 	facts  []uint64
 	spans  []span              // where they stood, in order

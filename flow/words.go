@@ -155,7 +155,15 @@ func (s *scanner) word(w []byte) { s.wordHash(s.keys[factWord].sip(w)) }
 
 // wordHash takes a word, the pair that it makes with the word before it, and the run.
 func (s *scanner) wordHash(h uint64) {
-	s.fact(factWord, h)
+	if s.take != nil {
+		s.take(factWord, h)
+	} else if slot := &s.recent[h%uint64(len(s.recent))]; *slot != h {
+		*slot = h
+		s.facts = append(s.facts, h)
+		if len(s.facts) == cap(s.facts) {
+			s.filled()
+		}
+	}
 	s.count++
 	if s.count > 1 {
 		p := s.keys[factPair].pair(s.prev, h)

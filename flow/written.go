@@ -26,7 +26,7 @@ func (l *Ledger) Wrote(ds []Destination) {
 	}
 	q := l.queries.Get().(*query)
 	defer l.queries.Put(q)
-	b := &batch{}
+	b := &batch{holds: holdsWritten}
 	l.mu.RLock()
 	for _, d := range ds {
 		if d.Malformed != "" {
@@ -75,6 +75,9 @@ func (l *Ledger) writtenKey(d Destination, had standing) uint64 {
 // mostOf is the most that labels can make of d: what the agent wrote stays what it was.
 // A label that was seen before since is not touched. The lock must be held.
 func (l *Ledger) mostOf(d Destination) (most standing, since uint32) {
+	if l.facts.holds&holdsWritten == 0 {
+		return asVouched, 0
+	}
 	since, ok := l.facts.get(l.writtenKey(d, asAnything))
 	if !ok {
 		return asVouched, 0
