@@ -51,11 +51,17 @@ func (e *evaluation) carries(text string, isName bool, place func() string, sink
 	if !e.holdsSecret(text, place) {
 		return false
 	}
-	if isName || inSink(sinks, place) {
+	if inSink(sinks, place) {
 		return true
 	}
 	if set.Carried != Allow {
 		for _, c := range l.Carried(text, e.trusted) {
+			if l.IsOwnID(e.p.call.Upstream, place(), text) {
+				break // back to where it came from
+			}
+			if isName && c.Origin == flow.Unknown && !c.More {
+				continue // many names have dots
+			}
 			at, named := place(), "a link, address or account"
 			switch {
 			case c.More:

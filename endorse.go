@@ -10,8 +10,9 @@ import (
 )
 
 // endorses reports that a call fetches a page or a file that the user named in a prompt,
-// or agreed to: at least one argument names one, and each that does, or names a directory,
-// was typed or approved.
+// or agreed to: at least one argument names one, and each that does, or names a directory
+// or what the page is taken from (owner, repo, message_id), was typed or approved. What is
+// searched for names no page.
 func (s *Session) endorses(p *pending) bool {
 	if !s.engine.opt.Flow.Endorse || p.call.Subject != policy.Tool {
 		return false
@@ -19,14 +20,45 @@ func (s *Session) endorses(p *pending) bool {
 	named := false
 	every := true
 	doc.Walk(p.call.Args, func(v Value, isName bool, place func() string) bool {
-		if isName || v.Kind() != doc.String || !pageOrFile(v.String()) && !directory(v.String()) {
+		if v.Kind() == doc.Number {
+			chosen, _ := argumentWords(place())
+			every = !chosen || s.ledger.IsTyped(v.Number())
+			return every
+		}
+		if isName || v.Kind() != doc.String {
 			return true
 		}
-		named = named || pageOrFile(v.String())
+		page := pageOrFile(v.String())
+		chosen, searched := argumentWords(place())
+		if !page && !directory(v.String()) && !chosen || !page && strings.TrimSpace(v.String()) == "" {
+			return true
+		}
+		named = named || page && !searched
 		every = s.ledger.IsTyped(v.String()) || p.approved(place(), v.String())
 		return every
 	})
 	return named && every
+}
+
+// argumentWords says, by an argument's name, whether it chooses whose page or file it is,
+// and whether it is searched for.
+func argumentWords(place string) (chosen, searched bool) {
+	name := strings.ToLower(place)
+	for strings.HasSuffix(name, "]") {
+		i := strings.LastIndexByte(name, '[')
+		if i < 0 {
+			break
+		}
+		name = name[:i]
+	}
+	name = name[strings.LastIndexByte(name, '.')+1:]
+	for _, w := range []string{"owner", "repo", "user", "project", "workspace", "account", "bucket", "mailbox", "channel"} {
+		chosen = chosen || strings.Contains(name, w)
+	}
+	for _, w := range []string{"query", "search", "filter", "pattern", "keyword"} {
+		searched = searched || strings.Contains(name, w)
+	}
+	return chosen || strings.HasSuffix(name, "id") || strings.HasSuffix(name, "ids") || name == "ref", searched || name == "q"
 }
 
 func (p *pending) approved(place, s string) bool {

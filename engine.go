@@ -1,8 +1,10 @@
 package sallyport
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -166,6 +168,13 @@ func (s *Session) Observe(out Output) {
 		o.Labels, o.Endorsed, o.Echo = p.contract.Output, p.endorsed, p.echo
 	}
 	s.mu.Unlock()
+	if s.opt.Shared && slices.ContainsFunc(o.Labels, func(l flow.FieldLabel) bool { return l.Label.Loosens() }) {
+		// What a label makes of a value depends on what came first: another process may have
+		// written or shown it while this call ran.
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		s.catchUp(ctx)
+		cancel()
+	}
 	s.ledger.Observe(o)
 }
 

@@ -44,6 +44,9 @@ func (e *evaluation) flow() bool {
 	for _, d := range destinations {
 		if joined[d.Place] || trusts(c, d) && d.Malformed == "" {
 			e.p.echo = append(e.p.echo, d)
+			if !joined[d.Place] && !e.query(d) {
+				return false
+			}
 			continue
 		}
 		if !e.judge(d) {
@@ -51,6 +54,49 @@ func (e *evaluation) flow() bool {
 		}
 	}
 	return e.typedParams() && e.content(sinks)
+}
+
+// query looks at what a trusted URL carries in its path and query: trust goes by the host,
+// and a host may send on, or write to, what a request names.
+func (e *evaluation) query(d flow.Destination) bool {
+	set := e.s.engine.opt.Flow
+	if d.Kind != flow.URL || set.Carried == Allow {
+		return true
+	}
+	for _, c := range e.s.ledger.Carried(d.Raw, e.trusted) {
+		if c.Origin != flow.Untrusted || c.Text != "" && !strings.ContainsAny(c.Text, "@.") {
+			continue // an account: ids of the server's own look the same
+		}
+		named := "a link or address"
+		if c.Text != "" {
+			named = quoted(c.Text)
+		}
+		e.carriedEvidence(d.Place, c.Text, "carried", c.Evidence)
+		if !e.verdict(set.Carried, Question{
+			Check: CheckFlow, Argument: d.Place, Destination: c.Text, origin: "carried",
+			Text: fmt.Sprintf("argument %s passes on %s%s", shown(d.Place), named, carriedFrom(e.p.call.Upstream, c)),
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// knownApart reports that somebody answers for each of the arguments alone: the user named
+// the owner and the repository, though not together.
+func (e *evaluation) knownApart(places []string) bool {
+	for _, p := range places {
+		ds := flow.Flatten(p, e.p.call.Args.Get(p))
+		if len(ds) == 0 { // deeper than an argument
+			return false
+		}
+		for _, d := range ds {
+			if d.Malformed != "" || e.s.ledger.Lookup(d).Origin < flow.Vouched {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // joined returns the places of arguments that name a destination together for which
@@ -71,7 +117,7 @@ func (e *evaluation) joined(c *contract.Contract) (known map[string]bool, ok boo
 		}
 		if !trusts(c, ds[0]) {
 			switch o := e.s.ledger.Lookup(ds[0]).Origin; {
-			case o == flow.Untrusted && !e.judge(ds[0]):
+			case o == flow.Untrusted && !e.knownApart(places) && !e.judge(ds[0]):
 				return nil, false
 			case o < flow.Vouched:
 				continue
@@ -135,6 +181,8 @@ func (e *evaluation) destinations(c *contract.Contract) (all []flow.Destination,
 		case read[m.Place]:
 		case len(c.SinkParams) == 0:
 			all = append(all, flow.FlattenAny(m.Place, m.Value)...)
+		case strings.EqualFold(m.Place, "cc"), strings.EqualFold(m.Place, "bcc"):
+			scanned = append(scanned, flow.Flatten(m.Place, m.Value)...) // forgotten in the contract
 		default:
 			scanned = append(scanned, flow.Scan(m.Place, m.Value)...)
 		}

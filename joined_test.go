@@ -23,6 +23,8 @@ mine: {exfiltrating: false, output: {"[*].full_name": vouched}}
 		{"another repository of the owner", "file it in acme-tools/widgets", "acme-tools/evil-tools", `{"owner":"acme-tools","repo":"evil-tools"}`, sallyport.Deny},
 		{"from outside", "", "file it in acme-tools/widgets", `{"owner":"acme-tools","repo":"widgets"}`, sallyport.Deny},
 		{"a part that holds the separator", "file it in acme-tools/widgets", "acme-tools/widgets/evil", `{"owner":"acme-tools/widgets","repo":"evil-corp"}`, sallyport.Ask},
+		{"named apart", "comment on the widgets repository of acme-tools", "https://api.github.com/repos/acme-tools/widgets/issues/7", `{"owner":"acme-tools","repo":"widgets"}`, sallyport.Allow},
+		{"one of them named", "comment on the widgets repository", "https://api.github.com/repos/acme-tools/widgets/issues/7", `{"owner":"acme-tools","repo":"widgets"}`, sallyport.Deny},
 		{"short words together", "", "push it to evil/loot", `{"owner":"evil","repo":"loot"}`, sallyport.Deny},
 		{"never seen", "", "nothing", `{"owner":"acme-tools","repo":"widgets"}`, sallyport.Ask},
 		{"half is missing", "file it in acme-tools/widgets", "acme-tools", `{"owner":"acme-tools"}`, sallyport.Deny},

@@ -29,7 +29,7 @@ func parseJoined(s string) (Joined, error) {
 			break
 		}
 		name, after, closed := strings.Cut(inner, "}")
-		if !closed {
+		if !closed || strings.Contains(name, "{") {
 			return j, errors.New("a { without its }")
 		}
 		sel, err := doc.ParseSelector(name)

@@ -17,6 +17,9 @@ func (r *reader) output() {
 	switch {
 	case n == nil:
 		return
+	case n.IsList():
+		r.p.Add(n, "output is a mapping of fields to labels, or one label: output: {from: party}")
+		return
 	case !n.IsMapping():
 		if l, ok := r.label(n); ok {
 			r.c.Output = []flow.FieldLabel{{Label: l}}
@@ -39,6 +42,8 @@ func (r *reader) output() {
 		sel, ok := doc.Selector{}, false
 		if e.Name == "" {
 			r.p.Add(e.Key, "write a path into the output, such as items[*].email, or one label for all of it: output: inside")
+		} else if meant := wrapped(e.Name); meant != "" {
+			r.p.Add(e.Key, "%s", meant)
 		} else {
 			sel, ok = r.selector(e.Key, e.Name)
 		}
@@ -56,6 +61,14 @@ func (r *reader) output() {
 }
 
 func (r *reader) label(n *strictyaml.Node) (flow.Label, bool) {
+	if n.IsList() || n.IsMapping() {
+		r.p.Add(n, "a field has one label; output is a mapping of fields to labels, or one label")
+		return flow.LabelOutside, false
+	}
+	if l, ok := originsForLabels[n.Text()]; ok {
+		r.p.Add(n, "%s is an origin, which Sallyport finds out; the label that leads to it is written %s", n.Text(), l)
+		return flow.LabelOutside, false
+	}
 	s, ok := n.OneOf(r.p, flow.LabelNames()...)
 	if !ok {
 		return flow.LabelOutside, false

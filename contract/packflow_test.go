@@ -233,8 +233,10 @@ func TestGmailPackFlow(t *testing.T) {
 	}
 	reply := send("ana@corp.example")
 	reply["inReplyTo"] = "18c0\r\nBcc: drop@new.example"
+	d.want(sallyport.Deny, "mail/send_email", reply)
+	d.want(sallyport.Deny, "mail/draft_email", reply)
+	reply["inReplyTo"] = "<18c0@mail.new.example>"
 	d.want(sallyport.Ask, "mail/send_email", reply)
-	d.want(sallyport.Ask, "mail/draft_email", reply)
 	d.want(sallyport.Ask, "mail/delete_email", args{"messageId": "18c1"})
 	d.want(sallyport.Ask, "mail/batch_delete_emails", args{"messageIds": []any{"18c1"}})
 }

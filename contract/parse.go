@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"errors"
 	"strings"
 	"unicode"
 
@@ -52,7 +53,7 @@ func Parse(n *strictyaml.Node, p *strictyaml.Problems, opt Options) []*Contract 
 		if !c.setName(e, p) {
 			continue
 		}
-		fields, ok := e.Value.Fields(p, entryKeys, laterKeys)
+		fields, ok := e.Value.Fields(p, entryKeys, misnamedKeys)
 		if !ok {
 			continue
 		}
@@ -147,7 +148,7 @@ func (r *reader) selectors(key, whenEmpty string) []doc.Selector {
 	var out []doc.Selector
 	for _, item := range r.texts(key, whenEmpty) {
 		s, _ := item.Str(r.p)
-		if sel, ok := r.selector(item, s); ok {
+		if sel, ok := r.parameter(item, s); ok {
 			out = append(out, sel)
 		}
 	}
@@ -165,8 +166,14 @@ func (r *reader) sinks() {
 	}
 	for _, item := range r.texts("sink_params", "leave it out, and every argument is read as a destination") {
 		s, _ := item.Str(r.p)
+		if variable.MatchString(item.Written()) {
+			r.p.Add(item, "write a part of a joined destination as {owner}, without $: ${owner} is a variable of the environment")
+			continue
+		}
 		if !strings.ContainsAny(s, "{}") {
-			if sel, ok := r.selector(item, s); ok {
+			if meant := withoutBraces(s); meant != "" {
+				r.p.Add(item, "%s", meant)
+			} else if sel, ok := r.parameter(item, s); ok {
 				add(sel)
 			}
 			continue
@@ -183,6 +190,15 @@ func (r *reader) sinks() {
 	}
 }
 
+// parameter reads a path into a call's arguments.
+func (r *reader) parameter(at *strictyaml.Node, s string) (doc.Selector, bool) {
+	if meant := argsPrefix(s); meant != "" {
+		r.p.Add(at, "%s", meant)
+		return doc.Selector{}, false
+	}
+	return r.selector(at, s)
+}
+
 func (r *reader) selector(at *strictyaml.Node, s string) (doc.Selector, bool) {
 	if s == "" {
 		r.p.Add(at, "write the name of a parameter, or a path such as items[*].id")
@@ -190,7 +206,11 @@ func (r *reader) selector(at *strictyaml.Node, s string) (doc.Selector, bool) {
 	}
 	sel, err := doc.ParseSelector(s)
 	if err != nil {
-		r.p.Add(at, "%v", err)
+		if wrong, ok := errors.AsType[*doc.SelectorError](err); ok {
+			r.p.Add(at, "the selector %s: at byte %d: %s", strictyaml.Quote(s), wrong.Offset, wrong.Want)
+		} else {
+			r.p.Add(at, "%v", err)
+		}
 		return doc.Selector{}, false
 	}
 	return sel, true
@@ -261,7 +281,7 @@ func (r *reader) patterns() {
 		r.p.Add(n, "arg_patterns is empty: write parameter: pattern, or leave it out")
 	}
 	for _, e := range entries {
-		sel, okParam := r.selector(e.Key, e.Name)
+		sel, okParam := r.parameter(e.Key, e.Name)
 		s, okText := e.Value.Str(r.p)
 		if !okText {
 			continue

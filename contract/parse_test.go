@@ -115,7 +115,7 @@ func TestParseProblems(t *testing.T) {
 		"t: {exfiltrating: true, sink_params: []}":                 "every argument is read as a destination",
 		"t: {exfiltrating: true, sink_params: to}":                 "write a list",
 		"t: {exfiltrating: true, sink_params: [\"\"]}":             "name of a parameter",
-		"t: {exfiltrating: true, sink_params: [a..b]}":             "selector: at byte 2",
+		"t: {exfiltrating: true, sink_params: [a..b]}":             "the selector 'a..b': at byte 2",
 		"t: {exfiltrating: true, sink_params: [1]}":                "write text",
 		"t: {exfiltrating: \"true\"}":                              "true or false",
 		"t: {exfiltrating: true, trusted_destinations: []}":        "is empty",
@@ -137,7 +137,7 @@ func TestParseProblems(t *testing.T) {
 		"t: {arg_patterns: {a: \"x)|(?:y\"}}":                      "unexpected )",
 		"t: {arg_patterns: {a: '\\Qx'}}":                           "is not closed",
 		"t: {arg_patterns: {a: 1}}":                                "write text",
-		"t: {arg_patterns: {a..b: x}}":                             "selector: at byte 2",
+		"t: {arg_patterns: {a..b: x}}":                             "the selector 'a..b': at byte 2",
 		"t: {arg_patterns: {}}":                                    "is empty",
 		"t: {arg_patterns: [a]}":                                   "mapping",
 		"t: {max_calls: -1}":                                       "max_calls is -1",
@@ -148,7 +148,25 @@ func TestParseProblems(t *testing.T) {
 		"t: {output: {}}":                                          "output is empty",
 		"t: {output: {a: friend}}":                                 "friend",
 		"t: {output: friend}":                                      "friend",
-		"t: {output: [a]}":                                         "write text here, not a list",
+		"t: {output: [a]}":                                         "1:13: output is a mapping of fields to labels, or one label",
+		"t: {output: {from: [party, id]}}":                         "1:20: a field has one label; output is a mapping of fields to labels, or one label",
+		"t: {output: {from: {a: id}}}":                             "1:20: a field has one label",
+		"t: {labels: {from: party}}":                               "1:5: labels: there is no such key; did you mean 'output'?",
+		"t: {output: {from: untrusted}}":                           "untrusted is an origin, which Sallyport finds out; the label that leads to it is written outside",
+		"t: {output: trusted}":                                     "trusted is an origin, which Sallyport finds out; the label that leads to it is written vouched",
+		"t: {output: {$.a: id}}":                                   `a path starts at the document: leave '$' out; a field that has this name is written ["$"]`,
+		"t: {output: {$: id}}":                                     "leave '$' out",
+		"t: {output: {structuredContent.a: id}}":                   "leave 'structuredContent' out",
+		"t: {output: {result.structuredContent.a: id}}":            `leave 'result.structuredContent' out; a field that has this name is written ["result"].structuredContent`,
+		"t: {output: {'result.content[0].text': id}}":              "leave 'result.content' out",
+		"t: {output: {'content[*].text': inside}}":                 `leave 'content[*].text' out; a field that has this name is written ["content"][*].text`,
+		"t: {exfiltrating: true, sink_params: [args.email]}":       `write 'email', without args.`,
+		"t: {typed_params: [args.a]}":                              "write 'a', without args.",
+		"t: {arg_patterns: {args.a: x}}":                           "write 'a', without args.",
+		"t: {exfiltrating: true, sink_params: [owner/repo]}":       "'owner/repo' names no parameter; did you mean '{owner}/{repo}'?",
+		"t: {exfiltrating: true, sink_params: ['{owner/{repo}']}":  "a { without its }",
+		"t: {exfiltrating: true, sink_params: ['${a}/${b}']}":      "write a part of a joined destination as {owner}, without $",
+		"t: {exfiltrating: true, sink_params: ['customers[].e']}":  "the selector 'customers[].e': at byte 10: every element is written [*], the first one [0]",
 		"t: {output: {a..b: id}}":                                  "expected a name",
 		"t: {output: {\"\": id}}":                                  "one label for all of it",
 		"t: {output: {a: id, [a]: vouched}}":                       "1:21",
@@ -172,6 +190,18 @@ func TestParseProblems(t *testing.T) {
 				t.Errorf("%s: got %v, want %q", text, err, want)
 			}
 		})
+	}
+}
+
+// Odd names that look like a mistake can still be written.
+func TestOddNamesCanBeWritten(t *testing.T) {
+	for _, text := range []string{
+		`t: {exfiltrating: true, sink_params: ['["args"].email', args, 'args[0]', '["owner/repo"]', "$${a}-{b}"]}`,
+		`t: {output: {'["$"].a': id, $id: id, result: inside, 'result[*].a': id, content: inside, 'content[*].email': id, '["content"][*].text': id, '["structuredContent"]': id}}`,
+	} {
+		if _, p := parse(t, text, Options{}); p.Err() != nil {
+			t.Errorf("%s: %v", text, p.Err())
+		}
 	}
 }
 
@@ -204,7 +234,7 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"send: {exfiltrating: true, sink_params: [to], trusted_destinations: ['*@x.example']}",
 		"fs/w: {write_params: ['a[*]'], allowed_path_prefixes: [/srv], path_base: /srv}",
-		"t: {arg_patterns: {a: '(?=x)'}, max_calls: 0, destructive: true}", "t: &a {max_calls: 1}\nu: *a", "a: {<<: {max_calls: 1}}", "[", "- 1",
+		"t: {exfiltrating: true, sink_params: ['${a}/{b', a/b, args.c], output: {$.a: [id], 'content[0].text': trusted}, labels: id}", "t: {arg_patterns: {a: '(?=x)'}, max_calls: 0, destructive: true}", "t: &a {max_calls: 1}\nu: *a", "a: {<<: {max_calls: 1}}", "[", "- 1",
 	} {
 		f.Add([]byte(s))
 	}

@@ -128,6 +128,8 @@ func (p *selectorParser) bracket() error {
 	var st step
 	var err error
 	switch rest := p.in[p.pos:]; {
+	case strings.HasPrefix(rest, "]"):
+		return p.fail("every element is written [*], the first one [0]")
 	case strings.HasPrefix(rest, "*"):
 		p.pos++
 		st.kind = stepAll

@@ -1,5 +1,7 @@
 package flow
 
+import "bytes"
+
 import "strings"
 
 // accountLike reports text that may be an account, card or phone number or an opaque
@@ -37,11 +39,21 @@ const (
 // are other than in the destination: a way to cut it exists in which each group was
 // seen next to the one after it. That errs to taint where output is full of numbers.
 func (q *query) account(l *Ledger) (id uint32, ok bool) {
-	n := len(q.whole)
+	if id, ok := q.accountAs(l, q.whole); ok || len(q.whole) < shortAccount || len(bytes.Trim(q.whole, "0123456789")) > 0 {
+		return id, ok
+	}
+	if bare, ok := bytes.CutPrefix(q.whole, []byte("00")); ok { // 0044 is dialled for +44
+		return q.accountAs(l, bare)
+	}
+	return q.accountAs(l, append([]byte("00"), q.whole...))
+}
+
+func (q *query) accountAs(l *Ledger, whole []byte) (id uint32, ok bool) {
+	n := len(whole)
 	if n == 0 || n > maxAccount {
 		return 0, false
 	}
-	if id, ok := l.facts.get(q.scan.keys[factWord].sip(q.whole)); ok {
+	if id, ok := l.facts.get(q.scan.keys[factWord].sip(whole)); ok {
 		return id, true
 	}
 	// reach[i] holds the groups that end at i, and that a chain of seen pairs leads to.
@@ -59,7 +71,7 @@ func (q *query) account(l *Ledger) (id uint32, ok bool) {
 			if to-from < minGroup && to < n || to == n && from == 0 {
 				continue
 			}
-			word := q.scan.keys[factWord].sip(q.whole[from:to])
+			word := q.scan.keys[factWord].sip(whole[from:to])
 			e, seen := l.facts.get(word)
 			switch {
 			case !seen:

@@ -104,6 +104,52 @@ func (c *carrier) tokens(text string) {
 			for _, d := range parseList(t) {
 				c.reference(d)
 			}
+			c.glued(t)
+		}
+	}
+}
+
+// glued looks up the links in a token that stand behind something else: an attribute
+// without quotes, a name and a colon, another script.
+func (c *carrier) glued(t string) {
+	if strings.ContainsAny(t, "()[]<>{}\"'`|,;") {
+		return // its parts are looked at
+	}
+	for from := 0; ; {
+		i := strings.Index(t[from:], "//")
+		if i < 0 {
+			break
+		}
+		start := from + i
+		from = start + 2
+		if start > 0 && t[start-1] == ':' {
+			end := start - 1
+			for start = end; start > 0 && (alnum(t[start-1]) || t[start-1] == '+'); start-- {
+			}
+			if s := strings.ToLower(t[start:end]); webSchemes[s] == "" {
+				for _, known := range []string{"https", "http", "wss", "ws", "ftp"} {
+					if strings.HasSuffix(s, known) {
+						start = end - len(known)
+						break
+					}
+				}
+			}
+		} else if start == 0 || strings.IndexByte("=:", t[start-1]) < 0 {
+			continue
+		}
+		c.behind(t, start)
+	}
+	if i := strings.IndexByte(t, '='); i > 0 && !strings.ContainsAny(t[:i], "/.@") {
+		c.behind(t, i+1)
+	}
+}
+
+// behind looks up what stands from start on in a token, if that is no more than before.
+func (c *carrier) behind(t string, start int) {
+	if s := t[start:]; start > 0 && s != "" && !c.seen[s] {
+		c.seen[s] = true
+		for _, d := range wholly(s) {
+			c.reference(d)
 		}
 	}
 }
@@ -133,7 +179,7 @@ func (c *carrier) reference(d Destination) {
 	case file, c.trusted != nil && c.trusted(d):
 	case f.Origin == Untrusted, f.Endorsed, f.Origin == Unknown && c.full:
 		c.report(d, f)
-	case f.Origin == Unknown && d.Kind != Email && leads(d.Raw):
+	case f.Origin == Unknown && d.Kind != Email && !looksLikeCode(d) && leads(d.Raw):
 		c.report(d, f)
 	}
 	q := c.l.queries.Get().(*query)
@@ -146,6 +192,25 @@ func (c *carrier) reference(d Destination) {
 	}
 	c.l.queries.Put(q)
 }
+
+// looksLikeCode reports what has the form of a host and is more likely a member of something
+// (user.name), the seam of two sentences (end.Next), or a range of addresses (10.0.0.0/8).
+func looksLikeCode(d Destination) bool {
+	h := d.parts.host
+	if d.Kind == Host {
+		return d.parts.port == "" && !strings.HasPrefix(h, "www.") && wordTops[h[strings.LastIndexByte(h, '.')+1:]]
+	}
+	bits, isRange := strings.CutPrefix(d.parts.path, "/")
+	return isIP(h) && isRange && d.parts.scheme == "" && !strings.HasPrefix(d.Raw, "//") && len(bits) > 0 && len(bits) <= 3 && strings.Trim(bits, "0123456789") == ""
+}
+
+// wordTops are top-level domains that are words of prose and names in code.
+var wordTops = set("am", "as", "at", "be", "by", "do", "id", "in", "is", "it", "me", "my", "no", "so", "to", "us",
+	"audio", "author", "bar", "bio", "book", "box", "build", "call", "case", "cat", "center", "channel", "chat", "click", "codes", "color", "date", "day",
+	"direct", "email", "events", "fail", "final", "foo", "group", "guide", "help", "home", "host", "how", "int", "internal", "lambda", "like", "link", "live", "local", "map",
+	"media", "menu", "mobile", "name", "network", "new", "next", "now", "one", "open", "page", "parts", "photo", "pin", "place", "play", "plus", "post", "prod", "property",
+	"read", "report", "rest", "room", "run", "save", "search", "secure", "security", "select", "services", "show", "social", "space", "stream", "style",
+	"support", "surf", "target", "team", "tel", "tools", "total", "video", "vote", "watch", "weather", "win", "work", "works", "you", "zero", "zone")
 
 // leads reports a token that readers and programs take for a link.
 func leads(t string) bool {
@@ -204,7 +269,7 @@ func (c *carrier) accounts(text string) {
 		c.l.mu.RLock()
 		seen := c.l.has(key.sip([]byte(r.letter)))
 		if !seen && r.first != first {
-			first, begun = r.first, c.l.beginsSeen(r)
+			first, begun = r.first, c.l.beginsSeen(r) || c.l.dialled(r)
 		}
 		c.l.mu.RUnlock()
 		if !seen && !begun && !c.full {
@@ -233,6 +298,20 @@ func (l *Ledger) beginsSeen(r run) bool {
 		}
 	}
 	return len(r.groups[0]) < minGroup && l.has(l.keys[outside][factWord].sip([]byte(r.letter[:len(r.groups[0])])))
+}
+
+// dialled reports that some output shows how a number begins that is written +44 or 0044.
+// The lock must be held.
+func (l *Ledger) dialled(r run) bool {
+	if strings.HasPrefix(r.letter, "00") {
+		return true
+	}
+	for n := 1; n <= len(r.letter) && digit(r.letter[n-1]); n++ {
+		if (n <= 3 || n == len(r.letter)) && l.has(l.keys[outside][factWord].sip([]byte("00"+r.letter[:n]))) {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *Ledger) has(h uint64) bool {

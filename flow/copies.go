@@ -20,7 +20,16 @@ type Copy struct {
 func (l *Ledger) Copied(text string) Copy {
 	r := l.readers.Get().(*copyReader)
 	defer l.readers.Put(r)
-	return r.read(text)
+	c := r.read(text)
+	if plainASCII(text) {
+		return c
+	}
+	if plain, ok := latinised(text); ok { // letters of another script, drawn alike
+		if p := r.read(plain); p.Copied*max(c.Words, 1) > c.Copied*max(p.Words, 1) {
+			return p
+		}
+	}
+	return c
 }
 
 // A copyReader looks the runs of one text up, a batch at a time.

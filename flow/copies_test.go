@@ -154,3 +154,18 @@ func TestLongCopy(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Letters of another script that are drawn alike are read by people as the text itself.
+func TestCopiesInLettersDrawnAlike(t *testing.T) {
+	const text = "the board has agreed to postpone the announcement until the numbers are final"
+	l := NewLedger(LedgerOptions{})
+	l.Observe(output(t, "read", 1, result(text)))
+	for _, s := range []string{text, strings.ReplaceAll(text, "a", "а"), strings.ReplaceAll(text, "e", "е"), "Цитата: " + text} {
+		if c := l.Copied(s); 2*c.Copied < c.Words {
+			t.Errorf("%s: %d of %d words", s, c.Copied, c.Words)
+		}
+	}
+	if c := l.Copied("совет решил отложить объявление до понедельника"); c.Copied != 0 {
+		t.Errorf("%d words of another text", c.Copied)
+	}
+}

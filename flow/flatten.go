@@ -100,10 +100,22 @@ func (f *flattener) value(place string, v doc.Value, level int) {
 			at := memberPlace(place, m.Name)
 			names := flattener{}
 			names.str(at, m.Name, jsonLevels)
-			f.add(names.found...)
+			for _, d := range names.found {
+				if f.sink || !dottedName(d) {
+					f.add(d)
+				}
+			}
 			f.value(at, m.Value, level+1)
 		}
 	}
+}
+
+// dottedName reports a name that is a host, or one with a path, by its letters only: labels
+// and settings are named so (app.kubernetes.io/name). What output has shown is found in it
+// as carried.
+func dottedName(d Destination) bool {
+	return d.Malformed == "" && (d.Kind == Host && !isIP(d.parts.host) && d.parts.port == "" ||
+		d.Kind == URL && d.parts.scheme == "" && !strings.HasPrefix(d.Raw, "//"))
 }
 
 func (f *flattener) scalar(place, s string) {
@@ -136,9 +148,28 @@ func (f *flattener) str(place, s string, level int) {
 		f.add(placed(place, parseList(s))...)
 	case bad:
 		f.add(placed(place, []Destination{d})...)
+	case messageIDs(place, s):
 	default:
 		f.add(placed(place, wholly(s))...)
 	}
+}
+
+// messageIDs reports the ids of mails that an answer names, RFC 5322 section 3.6.4: they
+// have the form of addresses, and nothing is sent there.
+func messageIDs(place, s string) bool {
+	name := ""
+	for w := range nameParts(lastName(place)) {
+		name += w
+	}
+	if name != "inreplyto" && name != "references" && name != "messageid" {
+		return false
+	}
+	for id := range strings.FieldsSeq(s) {
+		if len(id) < 5 || id[0] != '<' || id[len(id)-1] != '>' || strings.ContainsAny(id[1:len(id)-1], "<>,;\"") || strings.Count(id, "@") != 1 {
+			return false
+		}
+	}
+	return true
 }
 
 // maybeContent reports text of several lines, or longer than a name.

@@ -65,10 +65,13 @@ func recipientLine(line string) bool {
 // bodyParam reports a value that is meant to have several lines, by the last name in its
 // place.
 func bodyParam(place string) bool {
+	body, last := false, ""
 	for w := range nameParts(lastName(place)) {
-		if bodyWords[w] {
-			return true
-		}
+		body, last = body || bodyWords[w], w
 	}
-	return false
+	return body && !headerWords[last]
 }
+
+// headerWords end the names of what goes into a header whatever stands before them:
+// replyTo, message_id, textSubject.
+var headerWords = set("to", "cc", "bcc", "from", "id", "ids", "subject", "title", "name", "header", "headers", "references")

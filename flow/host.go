@@ -54,7 +54,8 @@ func canonicalHost(s string) (host, why string) {
 }
 
 // readable reports that a name in punycode stands for letters and digits: others are no
-// part of names in text, and IDNA 2008 forbids them.
+// part of names in text, and IDNA 2008 forbids them. What is drawn like a slash or a dot
+// makes people read another host, and some programs too.
 func readable(h string) bool {
 	u, err := names.ToUnicode(h)
 	if err != nil {
@@ -62,7 +63,7 @@ func readable(h string) bool {
 	}
 	for label := range strings.SplitSeq(u, ".") {
 		if strings.Trim(label, "-_") != label || strings.ContainsFunc(label, func(r rune) bool {
-			return r >= utf8.RuneSelf && widthOf(r) == wideSep
+			return r >= utf8.RuneSelf && widthOf(r) == wideSep || stopOf[r] == '/' || stopOf[r] == '.'
 		}) {
 			return false
 		}

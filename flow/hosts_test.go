@@ -38,6 +38,7 @@ func TestCanonicalHost(t *testing.T) {
 		"API.example.com": "api.example.com", "[::1]": "::1", "::1": "::1", "0300.0.2.1": "192.0.2.1",
 		"2130706433": "127.0.0.1", "bücher.example": "xn--bcher-kva.example", "intranet": "intranet",
 		"a b": "", "x.example/": "", "x.example:80": "", "": "", "a\u200b.example": "", "1.2.3.4.5": "",
+		"evil.example⁄.corp.example": "", "evil.example∕x.corp.example": "", "corp•example.com": "",
 	} {
 		got, why := CanonicalHost(in)
 		if got != want || (why == "") != (want != "") {

@@ -113,7 +113,7 @@ func NewLedger(o LedgerOptions) *Ledger {
 }
 
 // foldVersion goes into every fact: facts made by another folding never match.
-const foldVersion = 3
+const foldVersion = 4
 
 // Full reports that the ledger no longer records. What [Ledger.Lookup] then calls
 // Unknown must count as Untrusted.

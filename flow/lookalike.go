@@ -23,7 +23,7 @@ var lookalikes = map[rune]string{
 
 // stops lists characters drawn like the dot, the slash and the hyphen that folding does
 // not map already.
-var stops = map[rune]string{'.': "ꓸ꘎܁܂·‧•∙⋅⸱", '/': "⁄∕╱⟋⧸", '-': "‐‑‒–−⁃˗➖"}
+var stops = map[rune]string{'.': "ꓸ꘎܁܂·‧•∙⋅⸱・", '/': "⁄∕╱⟋⧸", '-': "‐‑‒–−⁃˗➖"}
 
 var (
 	latinOf     = map[rune]byte{}

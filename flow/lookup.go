@@ -46,21 +46,21 @@ func (l *Ledger) Lookup(d Destination) Finding {
 
 // shown says what outputs make of d, and which label that is. The lock must be held.
 func (l *Ledger) shown(q *query, d Destination) (Finding, standing) {
-	most := l.mostOf(d)
-	if id, ok := l.grantOf(holdsVouched, factVouched, d); ok && most >= asVouched {
+	most, since := l.mostOf(d)
+	if id, ok := l.grantOf(holdsVouched, factVouched, d); ok && (most >= asVouched || id < since) {
 		return Finding{Origin: Vouched, Evidence: []Evidence{l.evidence(id)}}, asVouched
 	}
-	if id, ok := l.grantOf(holdsParty, factParty, d); ok && most >= asParty {
+	if id, ok := l.grantOf(holdsParty, factParty, d); ok && (most >= asParty || id < since) {
 		return Finding{Origin: Party, Evidence: []Evidence{l.evidence(id)}}, asParty
 	}
 	taint, tainted := q.untrusted(l)
-	if most >= asInside && l.facts.holds&(holdsInside|holdsEndorsed) != 0 {
-		if f, ok := l.lookupInside(q, d); ok {
+	if l.facts.holds&(holdsInside|holdsEndorsed) != 0 && (most >= asInside || since > 1) {
+		if f, id, ok := l.lookupInside(q, d); ok && (most >= asInside || id < since) {
 			return f, asInside
 		}
 		q.reset(l, outside, d)
 	}
-	if id, ok := l.grantOf(holdsID, factID, d); ok && most >= asID {
+	if id, ok := l.grantOf(holdsID, factID, d); ok && (most >= asID || id < since) {
 		return Finding{Origin: Unknown, Evidence: []Evidence{l.evidence(id)}, Own: true}, asID
 	}
 	if tainted && l.named(d) {
@@ -95,20 +95,20 @@ func (l *Ledger) grantOf(holds holding, k kind, d Destination) (id uint32, ok bo
 
 // lookupInside reports that d was first seen in text of people inside, or is seen in a
 // page or file that the user named and nowhere outside. The lock must be held.
-func (l *Ledger) lookupInside(q *query, d Destination) (Finding, bool) {
+func (l *Ledger) lookupInside(q *query, d Destination) (f Finding, id uint32, ok bool) {
 	here, ofInside := l.seenExactly(q, holdsInside, inside, d)
 	page, ofPage := l.seenExactly(q, holdsEndorsed, endorsed, d)
 	if !ofInside && !ofPage {
-		return Finding{}, false
+		return Finding{}, 0, false
 	}
 	first, shown := l.firstOutside(q, d)
 	switch {
 	case ofInside && (!shown || here < first):
-		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(here)}}, true
+		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(here)}}, here, true
 	case ofPage && !shown:
-		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(page)}, Endorsed: true}, true
+		return Finding{Origin: Inside, Evidence: []Evidence{l.evidence(page)}, Endorsed: true}, page, true
 	}
-	return Finding{}, false
+	return Finding{}, 0, false
 }
 
 // seenExactly reports that text of a family shows d as it stands. The lock must be held.

@@ -44,6 +44,19 @@ func (l *Ledger) serverOwn(d Destination) bool {
 	return d.Kind == Text && d.Upstream != "" && idName(lastName(d.Place)) && l.facts.facts.has(l.ownID(d.Upstream, d.Canonical))
 }
 
+// IsOwnID reports that s, at a place of a call to upstream that is named like an id, is one
+// that this server gave. It is safe for concurrent use.
+func (l *Ledger) IsOwnID(upstream, place, s string) bool {
+	if !idName(lastName(place)) || !idText(s) {
+		return false
+	}
+	d := parseText(trimSpace(s))
+	d.Place, d.Upstream = place, upstream
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return d.Malformed == "" && l.serverOwn(d)
+}
+
 // ownID is the fact that a server gave a value for an id of its own.
 func (l *Ledger) ownID(upstream, id string) uint64 {
 	b := make([]byte, 0, 128)
@@ -73,6 +86,23 @@ func idName(name string) bool {
 
 var idWords = set("id", "ids", "uuid", "uuids", "guid", "ts", "sha", "ref", "key", "keys")
 
+// inDocument reports that the observer stands in what the server itself put together: the
+// structured content or, without one, the first text if that is JSON. JSON that is a text
+// in there, or a later one, may be a message that somebody wrote to look like it.
+func (o *observer) inDocument() bool {
+	texts := 0
+	for i, h := range o.path {
+		if h.kind != hopJSON {
+			continue
+		}
+		texts++
+		if i != 3 || o.structured || o.path[0].name != "content" || o.path[1].pos != 0 || o.path[2].name != "text" {
+			return false
+		}
+	}
+	return texts <= 1
+}
+
 // serverID records the id that the observer stands at, if the field's name says that it is
 // one and the value can be one.
 func (o *observer) serverID(s string) {
@@ -80,7 +110,7 @@ func (o *observer) serverID(s string) {
 	if n > 1 && o.path[n-1].kind == hopElement {
 		n--
 	}
-	if n == 0 || o.path[n-1].kind != hopMember || !idName(o.path[n-1].name) || !idText(s) {
+	if n == 0 || o.path[n-1].kind != hopMember || !idName(o.path[n-1].name) || !o.inDocument() || !idText(s) {
 		return
 	}
 	if d := parseText(trimSpace(s)); d.Malformed == "" {

@@ -201,8 +201,11 @@ func walletForm(s string) bool {
 func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 func digit(c byte) bool  { return c >= '0' && c <= '9' }
 
-// timeForm: 10:45, 10:45:00.
+// timeForm: 10:45, 10:45:00, 1732960000.000100.
 func timeForm(s string) bool {
+	if len(s) == 17 && s[0] == '1' && s[10] == '.' && strings.Trim(s[:10]+s[11:], "0123456789") == "" {
+		return true // seconds since 1970 in these decades, and microseconds: a chat's message
+	}
 	parts := strings.Split(s, ":")
 	if len(s) > 12 || len(parts) < 2 || len(parts) > 3 {
 		return false

@@ -27,6 +27,8 @@ type observer struct {
 	long     []longSeen
 	number   bool // the scalar is a JSON number
 
+	structured bool // the output has structured content
+
 	followed []cursor                      // of the children that are being walked
 	reading  func(string)                  // text, as unfolded wants it
 	told     [families]map[string]struct{} // names of members that are recorded already
@@ -66,6 +68,8 @@ func (o *observer) observe(out Output) {
 	o.info = outputInfo{out.Upstream, out.Tool, out.Call, out.Time}
 	o.recorded, o.holds, o.path = false, 0, o.path[:0]
 	o.endorsed = out.Endorsed
+	structured := out.Value.Get("structuredContent")
+	o.structured = structured.Kind() != doc.Absent && structured.Kind() != doc.Null
 	o.skip, o.cuts = o.ledger.echoes(out.Echo)
 	if at := cursors(out.Labels, failed(out.Value)); len(at) > 0 {
 		o.labelled(out.Value, at)
@@ -154,6 +158,9 @@ func (o *observer) each(v doc.Value, f field, at []cursor, depth int, own func(n
 }
 
 func (o *observer) child(v doc.Value, depth int, f field, at []cursor, list bool, name string, pos, n int) {
+	if list && (v.Kind() == doc.List || v.Kind() == doc.Object) {
+		f.whole = LabelOutside // it lies deeper than the field
+	}
 	if len(at) == 0 {
 		o.value(v, depth, f, nil)
 		return

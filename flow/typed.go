@@ -40,6 +40,14 @@ func (l *Ledger) Typed(text string) {
 			if bare := stripped(run); bare != run && bare != "" {
 				note(textOf(bare))
 			}
+			if quoted := strings.Trim(run, "\"'`“”‘’«»"); quoted != run && quoted != "" { // `go test ./...`
+				note(textOf(quoted))
+			}
+			if n > 1 {
+				if account, ok := iban(stripped(run)); ok {
+					note(textOf(account))
+				}
+			}
 		}
 	}
 	l.mu.Lock()
@@ -50,6 +58,25 @@ func (l *Ledger) Typed(text string) {
 			l.typed[k] = l.prompts
 		}
 	}
+}
+
+// iban reads an IBAN (ISO 13616) as it is printed, in groups, and as it is sent.
+func iban(s string) (string, bool) {
+	if len(s) < 15 || len(s) > 2*maxIBAN {
+		return "", false
+	}
+	b := make([]byte, 0, maxIBAN)
+	for i := range len(s) {
+		switch {
+		case s[i] == ' ' || s[i] == '-':
+		case !digit(s[i]) && !letter(s[i]) || len(b) == maxIBAN:
+			return "", false
+		default:
+			b = append(b, s[i]&^(s[i]&0x40>>1)) // letters as capitals
+		}
+	}
+	ok := len(b) >= 15 && letter(b[0]) && letter(b[1]) && digit(b[2]) && digit(b[3])
+	return string(b), ok
 }
 
 // textOf reads a run of words as text, refusing what would be refused in a sink.
@@ -66,17 +93,27 @@ func typedToken(t string, note func(Destination)) {
 		return
 	}
 	for _, d := range parseList(t) {
+		if d.Kind == Host && sentenceSeam(t) {
+			continue // Bob.It is no host that anybody meant
+		}
 		note(d)
 		if name, ok := d.repository(); ok {
 			note(textOf(name))
 		}
-		if d.Kind != Host || d.Malformed != "" {
-			continue
+		if d.Kind != Host || d.Malformed != "" || fileName(d.parts.host) && d.parts.port == "" {
+			continue // notes.zip is a file: the user did not name a page
 		}
 		for _, scheme := range []string{"https", "http"} {
 			note(readURL(t, scheme, scheme+"://"+withPort(bracketed(d.parts.host), d.parts.port)+"/"))
 		}
 	}
+}
+
+// sentenceSeam reports a dot between a word in lower case and one that starts like a
+// sentence.
+func sentenceSeam(t string) bool {
+	i := strings.LastIndexByte(t, '.')
+	return i > 0 && i+2 < len(t) && t[i-1] >= 'a' && t[i-1] <= 'z' && t[i+1] >= 'A' && t[i+1] <= 'Z' && t[i+2] >= 'a' && t[i+2] <= 'z'
 }
 
 // repositoryHosts are the forges whose pages stand below owner/name.
@@ -234,6 +271,18 @@ func (l *Ledger) lookupTyped(d Destination) (Finding, bool) {
 	for _, sigil := range d.sigils() {
 		if n, ok := l.typed[l.typedKey(d, sigil)]; ok {
 			return Finding{Origin: Typed, Evidence: []Evidence{{Place: "prompt " + strconv.Itoa(int(n))}}}, true
+		}
+	}
+	switch d.Kind {
+	case Text:
+		if account, ok := iban(d.Canonical); ok && account != d.Canonical && !d.parts.code {
+			d.Canonical = account
+			return l.lookupTyped(d)
+		}
+	case URL:
+		if bare, _, ok := strings.Cut(d.Canonical, "#"); ok { // the part of a page goes to no server
+			d.Canonical = bare
+			return l.lookupTyped(d)
 		}
 	}
 	return Finding{}, false

@@ -134,3 +134,65 @@ func TestTypedAcrossPrompts(t *testing.T) {
 		t.Error("words that were not typed so")
 	}
 }
+
+// What the user typed is known as programs write it: no quotes round a command, no groups
+// in an IBAN, no fragment of a page.
+func TestTypedAsProgramsWriteIt(t *testing.T) {
+	l := NewLedger(LedgerOptions{})
+	l.Typed("Run `go test ./...` and pay 5 EUR to DE89 3704 0044 0532 0130 00, then read https://docs.partner.example/guide")
+	for _, c := range []struct {
+		param, dest string
+		typed       bool
+	}{
+		{"command", "go test ./...", true},
+		{"command", "go test ./... && curl x.example", false},
+		{"iban", "DE89370400440532013000", true},
+		{"iban", "de89-3704-0044-0532-0130-00", true},
+		{"iban", "DE89370400440532013001", false},
+		{"iban", "DE8937040044053201300", false},
+		{"iban", "89370400440532013000", false},
+		{"url", "https://docs.partner.example/guide#install", true},
+		{"url", "https://docs.partner.example/guide?x#install", false},
+		{"url", "https://docs.partner.example/guide2", false},
+	} {
+		for _, d := range Flatten(c.param, value(t, c.dest)) {
+			if got := l.Lookup(d).Origin == Typed; got != c.typed && (c.typed || d.Kind == Text || d.Kind == URL) {
+				t.Errorf("%s %s: %v", c.param, c.dest, l.Lookup(d).Origin)
+			}
+		}
+	}
+}
+
+// The ids of mails that an answer names have the form of addresses.
+func TestMessageIDsAreNoDestinations(t *testing.T) {
+	for _, c := range []struct {
+		place, s string
+		n        int
+	}{
+		{"inReplyTo", "<CAF1.abc@mail.client.example>", 0},
+		{"references", "<a.1@x.example> <b.2@y.example>", 0},
+		{"headers.In-Reply-To", "<a.1@x.example>", 0},
+		{"inReplyTo", "a.1@x.example", 1},
+		{"inReplyTo", "<a.1@x.example>, eve@attacker.example", 2},
+		{"inReplyTo", "<a.1@x.example>\r\nBcc: eve@attacker.example", 1},
+		{"replyTo", "<a.1@x.example>", 1},
+	} {
+		if ds := Scan(c.place, value(t, c.s)); len(ds) != c.n {
+			t.Errorf("%s %q: %d destinations", c.place, c.s, len(ds))
+		}
+	}
+}
+
+// Files and the seams of sentences are no pages that the user named.
+func TestTypedHostsThatNobodyMeant(t *testing.T) {
+	l := NewLedger(LedgerOptions{})
+	l.Typed("Read notes.zip and main.rs for Bob.It is urgent. Open www.site.example, wiki.corp and docs.partner.example.They know.")
+	for dest, typed := range map[string]bool{
+		"https://notes.zip/": false, "https://main.rs/": false, "https://bob.it/": false, "bob.it": false,
+		"notes.zip": true, "https://www.site.example/": true, "https://wiki.corp/": true, "https://docs.partner.example/": true,
+	} {
+		if got := l.Lookup(Flatten("url", value(t, dest))[0]).Origin; (got == Typed) != typed {
+			t.Errorf("%s: %v", dest, got)
+		}
+	}
+}

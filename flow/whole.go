@@ -19,6 +19,9 @@ func wholly(s string) []Destination {
 		}
 		return nil
 	}
+	if strings.HasPrefix(s, `\\`) && !strings.ContainsAny(s, " \t") {
+		s = strings.ReplaceAll(s, `\`, "/") // a share on another machine
+	}
 	scheme, rest := cutScheme(s)
 	_, network := netSchemes[scheme]
 	network = network && strings.HasPrefix(rest, "//")
@@ -31,6 +34,9 @@ func wholly(s string) []Destination {
 		}
 		return parseList(s)
 	case strings.IndexByte(s, '@') > 0:
+		if recipientLine(s) { // Bcc: x@y.example
+			s = strings.TrimSpace(rest)
+		}
 		return whollyMail(s)
 	}
 	if strings.ContainsAny(s, " \t") || hostileText(s) != "" {

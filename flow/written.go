@@ -1,5 +1,10 @@
 package flow
 
+import (
+	"bytes"
+	"strings"
+)
+
 // standing is what a label makes of a value, weakest first.
 type standing byte
 
@@ -42,26 +47,47 @@ func (l *Ledger) Wrote(ds []Destination) {
 	}
 }
 
+// writtenKey is the fact that the agent wrote d, whatever a server makes of its spelling
+// before it shows it again: another case, scheme, port or query, groups or none.
 func (l *Ledger) writtenKey(d Destination, had standing) uint64 {
-	d.Canonical = Fold(d.Canonical)
-	return l.exactKey(factWritten, d, byte(had))
+	form := []byte{byte(had), byte(d.Kind)}
+	switch p := &d.parts; d.Kind {
+	case Email:
+		form = append(appendMailbox(form, skeleton(Fold(p.local))), '@')
+		form = append(form, taintName(p.host)...)
+	case URL, Host:
+		form[1] = byte(URL)
+		form = append(form, strings.TrimPrefix(p.placeKey(), "www.")...)
+	default:
+		text := Fold(d.Canonical)
+		if plain, ok := latinised(text); ok {
+			text = plain
+		}
+		letters, _ := lettersOf(nil, nil, []byte(text))
+		if digits := bytes.TrimLeft(letters, "0"); len(bytes.Trim(digits, "0123456789")) == 0 {
+			letters = digits // a number, for a server that counts with it
+		}
+		form = append(form, letters...)
+	}
+	return l.keys[outside][factWritten].sip(form)
 }
 
 // mostOf is the most that labels can make of d: what the agent wrote stays what it was.
-// The lock must be held.
-func (l *Ledger) mostOf(d Destination) standing {
+// A label that was seen before since is not touched. The lock must be held.
+func (l *Ledger) mostOf(d Destination) (most standing, since uint32) {
 	if l.facts.holds&holdsWritten == 0 {
-		return asVouched
+		return asVouched, 0
 	}
-	if _, ok := l.facts.get(l.writtenKey(d, asAnything)); !ok {
-		return asVouched
+	since, ok := l.facts.get(l.writtenKey(d, asAnything))
+	if !ok {
+		return asVouched, 0
 	}
 	for had := asNothing; had < asVouched; had++ {
 		if _, ok := l.facts.get(l.writtenKey(d, had)); ok {
-			return had
+			return had, since
 		}
 	}
-	return asVouched
+	return asVouched, since
 }
 
 // echoes are the facts that name what a call named, and the names of it that are words:

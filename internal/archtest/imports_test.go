@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"internal/decide":    {".", "audit", "contract", "doc", "internal/mcp", "internal/quote", "policy"},
 	"internal/lint":      {".", "contract", "doc", "flow", "internal/config", "internal/quote", "internal/strictyaml", "policy"},
 	"internal/demo":      {"audit", "internal/quote"},
-	"internal/packscore": {"contract", "doc", "internal/quote"},
+	"internal/packscore": {"contract", "doc", "internal/quote", "internal/strictyaml"},
 
 	// What a policy's author asks before anything runs.
 	"internal/explain":    {".", "internal/quote", "policy"},

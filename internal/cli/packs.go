@@ -52,8 +52,11 @@ LABELS is a JSON list of labels, or a folder with a file of the same name for ea
   [{"tool": "send_mail", "effect": "send", "sink": true,
     "sink_params": ["to"], "sink_kinds": {"to": "email"}, "write_params": []}]
 
-effect is read, write, send, share, delete or execute. The kinds id, path and free are
-not addresses.
+effect is read, write, send, share, delete or execute. The kinds are email, url, host,
+channel, user, phone, account, repo and project, and those that are no addresses: id, path
+and free. "doubtful": true marks a label that two people could give differently, and "note"
+is for people. What a label names beside these, and a parameter that its tool does not
+have, is an error.
 
 Exit codes: 0 the figures are printed, 1 a file cannot be read, 2 the command line is
 wrong.`,
@@ -148,6 +151,9 @@ func readList(list, labels string) (packscore.List, error) {
 		return l, err
 	}
 	if l.Labels, err = packscore.ParseLabels(data); err != nil {
+		return l, fmt.Errorf("%s: %w", quote.Text(labels, 1000), err)
+	}
+	if err := l.CheckParameters(); err != nil {
 		return l, fmt.Errorf("%s: %w", quote.Text(labels, 1000), err)
 	}
 	return l, nil

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -97,7 +99,7 @@ Exit codes: 0 nothing waits, 1 the pins cannot be read, 2 the command line is wr
 			if len(all) == 0 {
 				fmt.Fprintln(out, "nothing waits")
 			} else {
-				fmt.Fprintf(out, "%s. To accept: sallyport pins accept\n", waitText(len(all)))
+				fmt.Fprintf(out, "%s. To accept: %s\n", waitText(len(all)), f.acceptCommand())
 			}
 			if err := out.Flush(); err != nil {
 				return failed(err)
@@ -153,18 +155,77 @@ func (f *pinsFlags) files() (*pins.Store, []*pins.File, error) {
 		return nil, nil, err
 	}
 	all, err := store.All()
-	if err != nil || f.upstream == "" {
-		return store, all, err
+	if err != nil {
+		return nil, nil, err
 	}
-	meant := slices.DeleteFunc(slices.Clone(all), func(p *pins.File) bool { return !p.Is(f.upstream) })
+	if f.upstream != "" {
+		if all, err = wrappedAs(all, f.upstream); err != nil {
+			return nil, nil, err
+		}
+	}
+	if f.tool != "" {
+		if all, err = having(all, f.tool); err != nil {
+			return nil, nil, err
+		}
+	}
+	return store, all, nil
+}
+
+func wrappedAs(all []*pins.File, upstream string) ([]*pins.File, error) {
+	meant := slices.DeleteFunc(slices.Clone(all), func(p *pins.File) bool { return !p.Is(upstream) })
 	if len(meant) == 0 {
 		var names []string
 		for _, p := range all {
 			names = append(names, p.Names...)
 		}
-		return nil, nil, fmt.Errorf("no server was wrapped under the name %s%s", quote.Value(f.upstream, 120), strictyaml.Hint(f.upstream, names))
+		return nil, fmt.Errorf("no server was wrapped under the name %s%s", quote.Value(upstream, 120), strictyaml.Hint(upstream, names))
 	}
-	return store, meant, nil
+	return meant, nil
+}
+
+// having are the servers of which a tool is pinned or waits. None is an error: "nothing
+// waits" of a misspelt tool would be taken for an answer.
+func having(all []*pins.File, tool string) ([]*pins.File, error) {
+	known := map[string]bool{}
+	meant := slices.DeleteFunc(slices.Clone(all), func(p *pins.File) bool {
+		own := map[string]bool{}
+		for _, s := range p.Sets {
+			for name := range s.Pins {
+				own[name] = true
+			}
+			for name := range s.Waiting {
+				own[name] = true
+			}
+		}
+		maps.Copy(known, own)
+		return !own[tool]
+	})
+	if len(meant) == 0 {
+		return nil, fmt.Errorf("no server that was wrapped has a tool %s%s", quote.Value(tool, 120), strictyaml.Hint(tool, slices.Sorted(maps.Keys(known))))
+	}
+	return meant, nil
+}
+
+// acceptCommand is what to type to be asked about the same.
+func (f *pinsFlags) acceptCommand() string {
+	command := "sallyport pins accept"
+	if f.upstream != "" {
+		command += " --upstream " + shellWord(f.upstream)
+	}
+	if f.tool != "" {
+		command += " --tool " + shellWord(f.tool)
+	}
+	return command
+}
+
+// shellWord shows one word of a command, in quotes where a shell would read something else.
+func shellWord(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-/", r)
+	}) {
+		return quote.Value(s, 256)
+	}
+	return s
 }
 
 func waitText(n int) string {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sallyport-dev/sallyport/internal/quote"
 	"github.com/sallyport-dev/sallyport/internal/stdio"
+	"github.com/sallyport-dev/sallyport/internal/strictyaml"
 )
 
 // commands is every subcommand: one file each, one line here.
@@ -82,7 +83,50 @@ lists others.`,
 	for _, c := range commands {
 		root.AddCommand(c())
 	}
+	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		switch {
+		case c.HasSubCommands():
+			group(c)
+		case c.Name() == "help":
+			c.Args = helpTopic
+		}
+	}
 	return root
+}
+
+// group makes a command that only holds others refuse what is none of them. Left alone, the
+// parser explains the group and says that all went well, and a script goes on without the
+// check that it meant to run.
+func group(cmd *cobra.Command) {
+	cmd.DisableFlagsInUseLine = true // there are none but help
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		return unknownCommand(cmd, args[0])
+	}
+}
+
+// helpTopic refuses what is no command.
+func helpTopic(help *cobra.Command, args []string) error {
+	cmd, rest, err := help.Root().Find(args)
+	if err == nil && len(rest) > 0 {
+		return unknownCommand(cmd, rest[0])
+	}
+	return err
+}
+
+func unknownCommand(group *cobra.Command, name string) error {
+	var names []string
+	for _, c := range group.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return fmt.Errorf("unknown command %q for %q%s", name, group.CommandPath(), strictyaml.Hint(name, names))
 }
 
 // exitError ends the program with a code. A nil err prints nothing more.

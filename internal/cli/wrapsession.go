@@ -59,13 +59,24 @@ func openShared(dir string, noState error, log *slog.Logger) (*sharedSession, er
 	if err != nil {
 		return nil, fmt.Errorf("what this client's servers have shown is kept in %s, and that cannot be opened: %w; %s=%s does without", filepath.Join(dir, "sessions"), err, sessionVariable, noSession)
 	}
+	log.Info("shares what was seen with the other servers of this client", sharedWith(name))
 	return &sharedSession{s, name}, nil
 }
 
 var (
 	errAlone      = errors.New("the user wants no shared session")
-	errBadSession = errors.New("write 1 to 100 letters, digits, dots, hyphens and underscores in " + sessionVariable + ", or " + noSession)
+	errBadSession = errors.New("write 1 to 100 letters, digits, dots, hyphens and underscores in " + sessionVariable + ", or the word " + noSession + ", for no sharing")
 )
+
+// sharedWith says whose session it is: its name, or the process that the client is.
+func sharedWith(name string) slog.Attr {
+	if text, ok := strings.CutPrefix(name, clientPrefix); ok {
+		if id, err := client.Parse(text); err == nil {
+			return slog.Int("client_pid", id.PID)
+		}
+	}
+	return slog.String("session", strings.TrimPrefix(name, namedPrefix))
+}
 
 // sessionName is the user's, or that of the client process.
 func sessionName() (string, error) {

@@ -1,6 +1,9 @@
 package config
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/internal/strictyaml"
 )
@@ -65,6 +68,11 @@ func (c *Config) readFlow(n *strictyaml.Node, p *strictyaml.Problems) {
 	for _, v := range flowVerdicts {
 		f := fields[v.key]
 		if f == nil {
+			continue
+		}
+		if f.Text() == "allow" && !slices.Contains(v.choices, "allow") {
+			what, _, _ := strings.Cut(v.what, ";")
+			p.Add(f, "%s: 'allow' is not one of %s: %s is never allowed unseen, a person agrees or it is refused", v.key, strings.Join(v.choices, ", "), what)
 			continue
 		}
 		switch s, _ := f.OneOf(p, v.choices...); s {

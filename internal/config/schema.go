@@ -122,6 +122,11 @@ func enum(choices ...string) fragment {
 	return fragment{{"anyOf", []any{fragment{{"enum", choices}}, ref("variable")}}}
 }
 
+// parameter is the path of a parameter in a contract, which has no args. before it.
+func parameter() fragment {
+	return append(text(), fragment{{"not", fragment{{"pattern", `^args\..`}}}}...)
+}
+
 // shaped is text with a form. A variable may stand in it.
 func shaped(pattern string) fragment {
 	return fragment{{"anyOf", []any{fragment{{"type", "string"}, {"pattern", pattern}}, ref("variable")}}}

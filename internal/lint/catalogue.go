@@ -21,6 +21,7 @@ type knownTool struct {
 	name     string // as its server lists it
 	prefixed string // as clients see it when upstreams' names stand in front
 	schema   doc.Value
+	output   doc.Value          // its outputSchema, if it has one
 	shipped  *contract.Contract // by packs and fallback, without the user's entries
 	owned    bool               // one of the user's entries is for it
 }
@@ -51,7 +52,7 @@ func (k *check) readCatalogue() *catalogue {
 			t.Upstream = l.Upstream
 			known := knownTool{
 				upstream: l.Upstream, name: t.Name, prefixed: l.Upstream + k.config.Server.Separator + t.Name,
-				schema: t.Definition.Get("inputSchema"), shipped: shipped.For(t),
+				schema: t.Definition.Get("inputSchema"), output: t.Definition.Get("outputSchema"), shipped: shipped.For(t),
 			}
 			known.owned = own[sink{l.Upstream, t.Name}] != nil || own[sink{"", t.Name}] != nil
 			cat.tools = append(cat.tools, known)

@@ -54,6 +54,7 @@ var Codes = []Code{
 	{"SP314", "pages-endorsed", Note, "", "flow.endorse: true under a profile that does not endorse"},
 	{"SP315", "output-label-too-wide", Warning, "", "a label that loosens the whole output of a tool, or vouched for every element of it; a note for inside"},
 	{"SP316", "label-without-upstream", Warning, "", "an entry that vouches, or names parties, and does not name its upstream, in a file with several"},
+	{"SP317", "label-not-in-output", Note, "tools", "a label on a field that the tool's outputSchema does not have, so it labels nothing"},
 
 	{"SP401", "secret-in-file", Error, "", "a secret stands in the file; ${VAR} belongs there"},
 	{"SP402", "not-encrypted", Warning, "", "an upstream on another machine over http"},

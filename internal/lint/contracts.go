@@ -243,6 +243,12 @@ func (k *check) againstList(e entry) {
 	}
 	for _, key := range []string{"sink_params", "write_params", "typed_params"} {
 		for _, n := range e.value.Get(key).Items() {
+			if i := slices.IndexFunc(c.JoinedSinks, func(j contract.Joined) bool { return j.Text == n.Text() }); i >= 0 && key == "sink_params" {
+				for _, part := range c.JoinedSinks[i].Parts {
+					k.parameter(n, part.String(), "joined sink "+show(n.Text()), listed)
+				}
+				continue
+			}
 			k.parameter(n, n.Text(), key, listed)
 		}
 	}
@@ -251,6 +257,8 @@ func (k *check) againstList(e entry) {
 	}
 }
 
+// parameter looks for what a selector of an entry names. A key that is none of an entry's
+// says which part of a destination the selector is.
 func (k *check) parameter(n *strictyaml.Node, selector, key string, listed []knownTool) {
 	sel, err := doc.ParseSelector(selector)
 	if err != nil {
@@ -267,8 +275,11 @@ func (k *check) parameter(n *strictyaml.Node, selector, key string, listed []kno
 		"arg_patterns": ", so every call is refused for a missing argument",
 		"typed_params": ", so nobody is asked whether the user typed it",
 	}[key]
-	k.add(n, "SP310", trimHint(strictyaml.Hint(selector, argumentNames(listed[0].schema))),
-		show(listed[0].name)+" has no parameter "+show(selector)+effect)
+	text := show(listed[0].name) + " has no parameter " + show(selector) + effect
+	if effect == "" {
+		text = key + ": " + text + ", so the destination is never put together"
+	}
+	k.add(n, "SP310", trimHint(strictyaml.Hint(selector, argumentNames(listed[0].schema))), text)
 }
 
 // trimHint takes the start off a hint that was made to follow a sentence.

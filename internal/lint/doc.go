@@ -53,6 +53,7 @@
 //	SP314  note     pages-endorsed: flow.endorse: true under a profile that does not endorse
 //	SP315  warning  output-label-too-wide: a label that loosens the whole output of a tool, or vouched for every element of it; a note for inside
 //	SP316  warning  label-without-upstream: an entry that vouches, or names parties, and does not name its upstream, in a file with several
+//	SP317  note     label-not-in-output (tools): a label on a field that the tool's outputSchema does not have, so it labels nothing
 //	SP401  error    secret-in-file: a secret stands in the file; ${VAR} belongs there
 //	SP402  warning  not-encrypted: an upstream on another machine over http
 //	SP403  note     unpinned-package: an upstream's command runs whatever version of a package is newest

@@ -99,17 +99,20 @@ func TestParseLabelsRefuses(t *testing.T) {
 		`{`:   "JSON",
 		`{}`:  "no list of labels",
 		`[1]`: "position 0: tool is missing",
-		`[{"tool":7,"effect":"read","sink":false}]`:                                             "tool is missing",
-		`[{"tool":"a","effect":"reed","sink":false}]`:                                           "effect is 'reed'",
-		`[{"tool":"a","effect":"read"}]`:                                                        "sink must be true or false",
-		`[{"tool":"a","effect":"read","sink":"no"}]`:                                            "sink must be true or false",
-		`[{"tool":"a","effect":"read","sink":false,"sink_params":["x"]}]`:                       "names sinks",
-		`[{"tool":"a","effect":"send","sink":true,"sink_params":"x"}]`:                          "sink_params must be a list",
-		`[{"tool":"a","effect":"send","sink":true,"sink_params":[1]}]`:                          "sink_params must be a list",
-		`[{"tool":"a","effect":"send","sink":true,"sink_kinds":[]}]`:                            "sink_kinds must be an object",
-		`[{"tool":"a","effect":"send","sink":true,"sink_kinds":{"x\u001b":1}}]`:                 `kind of 'x\u{001b}'`,
-		`[{"tool":"a","effect":"read","sink":false,"write_params":{}}]`:                         "write_params must be a list",
-		`[{"tool":"a","effect":"read","sink":false},{"tool":"a","effect":"x"}]`:                 "position 1: effect",
+		`[{"tool":7,"effect":"read","sink":false}]`:                             "tool is missing",
+		`[{"tool":"a","effect":"reed","sink":false}]`:                           "effect is 'reed'",
+		`[{"tool":"a","effect":"read"}]`:                                        "sink must be true or false",
+		`[{"tool":"a","effect":"read","sink":"no"}]`:                            "sink must be true or false",
+		`[{"tool":"a","effect":"read","sink":false,"sink_params":["x"]}]`:       "names sinks",
+		`[{"tool":"a","effect":"send","sink":true,"sink_params":"x"}]`:          "sink_params must be a list",
+		`[{"tool":"a","effect":"send","sink":true,"sink_params":[1]}]`:          "sink_params must be a list",
+		`[{"tool":"a","effect":"send","sink":true,"sink_kinds":[]}]`:            "sink_kinds must be an object",
+		`[{"tool":"a","effect":"send","sink":true,"sink_kinds":{"x\u001b":1}}]`: `kind of 'x\u{001b}'`,
+		`[{"tool":"a","effect":"read","sink":false,"write_params":{}}]`:         "write_params must be a list",
+		`[{"tool":"a","effect":"read","sink":false},{"tool":"a","effect":"x"}]`: "position 1 (tool 'a'): effect",
+		`[{"tool":"a","effect":"read","sink":false,"sinks":["x"]}]`:             "(tool 'a'): unknown member 'sinks'; did you mean 'sink'?",
+		`[{"tool":"a","effect":"send","sink":true,"sink_kinds":{"x":"mail"}}]`:  "the kind of 'x' is 'mail', and must be one of email,",
+
 		`[{"tool":"a","effect":"read","sink":false},{"tool":"a","effect":"read","sink":false}]`: "there is one for the tool 'a'",
 	} {
 		l, err := ParseLabels([]byte(text))
@@ -123,6 +126,24 @@ func TestParseLabelsRefuses(t *testing.T) {
 	many := `[` + strings.TrimSuffix(strings.Repeat(`0,`, maxLabels+1), ",") + `]`
 	if _, err := ParseLabels([]byte(many)); err == nil || !strings.Contains(err.Error(), "at most 10000") {
 		t.Error(err)
+	}
+}
+
+// A misspelt parameter would count as a sink that no contract finds.
+func TestLabelsNameParameters(t *testing.T) {
+	tool := toolOf(t, "send", `{"to":{"type":"string"},"rows":{"type":"array","items":{"type":"array","items":{"type":"object","properties":{"email":{"type":"string"}}}}},"free":{"type":"object"},"odd":{"anyOf":[]}}`)
+	for param, want := range map[string]string{
+		"to": "", "free.x": "", "odd.x": "", "rows[][].email": "", "rows[*][*].email": "", "to.x": "",
+		"tp":             "the label of the tool 'send': it has no parameter 'tp'; did you mean 'to'?",
+		"rows[][].emial": "it has no parameter 'rows[][].emial'",
+		"x\x1b":          `no parameter 'x\u{001b}'; known here: free, odd, rows, to`,
+	} {
+		for _, l := range []Label{{Tool: "send", SinkKinds: map[string]string{param: "free"}}, {Tool: "send", WriteParams: []string{param}}} {
+			err := List{Tools: []contract.Tool{tool}, Labels: []Label{{Tool: "other", WriteParams: []string{"y"}}, l}}.CheckParameters()
+			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%q: %v, want %q", param, err, want)
+			}
+		}
 	}
 }
 
