@@ -30,5 +30,24 @@ func named(args Value) []flow.Destination {
 		}
 		return len(all) < maxNamed
 	})
-	return all
+	return append(all, namedRepository(args)...)
+}
+
+// namedRepository is the repository that two arguments name together, as tools of forges
+// have them.
+func namedRepository(args Value) []flow.Destination {
+	for _, owner := range []string{"owner", "org", "workspace", "namespace"} {
+		for _, repo := range []string{"repo", "repository", "repo_slug", "project"} {
+			a, b := args.Get(owner), args.Get(repo)
+			if a.Kind() != doc.String || b.Kind() != doc.String || a.String() == "" || b.String() == "" || len(a.String())+len(b.String()) > maxNamedBytes {
+				continue
+			}
+			if v, ok := doc.Text(a.String() + "/" + b.String()); ok {
+				if ds := flow.Flatten(repo, v); len(ds) == 1 {
+					return ds
+				}
+			}
+		}
+	}
+	return nil
 }

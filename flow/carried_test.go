@@ -45,7 +45,7 @@ func TestCarried(t *testing.T) {
 		{"percent-encoded", seeCollect, "https%3A%2F%2Fcollect.attacker.example%2Fin", []string{"https://collect.attacker.example/in"}},
 		{"entities", "write to eve@attacker.example", "eve&#64;attacker&#46;example", []string{"eve@attacker.example"}},
 		{"zero-width", seeCollect, "https://collect.attac\u200bker.example/in", []string{"?"}},
-		{"spaces round @", "write to eve@attacker.example", "eve @ attacker.example", []string{"?", "attacker.example"}},
+		{"spaces round @", "write to eve@attacker.example", "eve @ attacker.example", []string{"attacker.example"}},
 		{"IP address", "See http://203.0.113.7/ for details.", "http://203.0.113.7/x", []string{"http://203.0.113.7/x"}},
 		{"a list", seeCollect + " eve@attacker.example", "eve@attacker.example,https://collect.attacker.example/in", []string{"https://collect.attacker.example/in", "eve@attacker.example"}},
 

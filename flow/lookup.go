@@ -189,6 +189,9 @@ func (q *query) keysOf(d Destination) {
 		q.mailbox(p)
 	case URL, Host:
 		q.place(p)
+		if _, key := hostKey(taintName(p.host), ""); d.Kind == Host && p.port == "" && key == taintName(p.host) {
+			q.any = append(q.any, q.scan.keys[factMailDomain].sip([]byte(key))) // everybody there
+		}
 	default:
 		q.plainText(d.Canonical)
 		if p.code { // files and fields look like hosts; what is one is a destination of its own
