@@ -27,10 +27,11 @@ type observer struct {
 	long     []longSeen
 	number   bool // the scalar is a JSON number
 
-	structured bool                          // the output has structured content
-	followed   []cursor                      // of the children that are being walked
-	reading    func(string)                  // text, as unfolded wants it
-	told       [families]map[string]struct{} // names of members that are recorded already
+	structured bool // the output has structured content
+
+	followed []cursor                      // of the children that are being walked
+	reading  func(string)                  // text, as unfolded wants it
+	told     [families]map[string]struct{} // names of members that are recorded already
 }
 
 // hop is one step of a place.
