@@ -145,7 +145,7 @@ func (a *admission) all(tools []contract.Tool) (notices []contract.Notice) {
 	switch {
 	case a.known == nil:
 	case a.report.First:
-		notices = append(notices, contract.Notice{Text: fmt.Sprintf("this is the first list of %s to a client with these capabilities: its %d tools are pinned as they are; what changes later waits until a person accepts it", quoted(a.upstream), len(a.current))})
+		notices = append(notices, contract.Notice{Text: fmt.Sprintf("this is the first list of %s to a client with these capabilities: its tools (%d) are pinned as they are; what changes later waits until a person accepts it", quoted(a.upstream), len(a.current))})
 	case late > 0:
 		notices = append(notices, contract.Notice{Text: fmt.Sprintf("%d more of the tools of %s are pinned", late, quoted(a.upstream))})
 	}

@@ -430,7 +430,7 @@ func (e *evaluation) budget(ctx context.Context) bool {
 		return e.deny(CheckBudget, "the budget of %s could not be read", quoted(e.p.call.Name))
 	}
 	if !ok {
-		return e.deny(CheckBudget, "%s was called %d times in this session, and max_calls is %d", quoted(e.p.call.Name), total, *c.MaxCalls)
+		return e.deny(CheckBudget, "%s was called %s in this session, and max_calls is %d", quoted(e.p.call.Name), times(total), *c.MaxCalls)
 	}
 	e.p.charged = true
 	return true
@@ -444,4 +444,11 @@ func (e *evaluation) counter() string {
 func (e *evaluation) used(ctx context.Context) (int64, error) {
 	total, _, err := e.s.engine.opt.Store.Add(ctx, e.counter(), 1, 0)
 	return total, err
+}
+
+func times(n int64) string {
+	if n == 1 {
+		return "1 time"
+	}
+	return fmt.Sprintf("%d times", n)
 }

@@ -22,14 +22,17 @@
 //
 // An address is seen when it stands there as a whole, its +tag and dots aside. A URL or
 // host is seen when its registrable domain is, whatever the sub-domain, scheme, port and
-// path, and wherever it stood: in a link, bare, or as the domain of an address. On hosts
+// path, in a link or bare. The domain of a mail address says less: of that domain itself
+// it counts, of links below it that is said ([Evidence].Partial), and they are Unknown. On hosts
 // that belong to many tenants (github.com, docs.google.com) the host and the first
 // path segment count instead; below shared suffixes (github.io, slack.com) one label
-// more. An IP address counts by its value. Of an address of which only the domain was
-// seen, that is said ([Evidence].Partial), and it is Unknown.
+// more. An IP address counts by its value. So is an address of which only the domain was
+// seen. What the agent named before any output showed it ([Ledger.Named]), and a server's
+// own ids given back to it, are Unknown however often they are shown.
 //
 // Other text is seen when each pair of its neighbouring words was seen, whatever
-// separated them and wherever each pair stood: this errs to taint. Account numbers are
+// separated them and wherever each pair stood: this errs to taint. The labels of hosts in
+// links and of domains in addresses are no words. Account numbers are
 // also looked for in one piece and cut into other groups. Plain text under [MinText]
 // characters is never Untrusted.
 //
