@@ -64,7 +64,8 @@ type Ledger struct {
 	starts  secretStarts
 	lost    *Evidence // the first output with a secret for which there was no room
 	prompts uint32
-	damage  error // why something that was shown may be missing; nil: nothing is
+	untold  []uint64 // facts that the next entry tells other processes
+	damage  error    // why something that was shown may be missing; nil: nothing is
 }
 
 type outputInfo struct {

@@ -28,8 +28,8 @@ func (l *Ledger) Named(ds []Destination) {
 	}
 	l.mu.RUnlock()
 	if len(b.noted) > 0 {
-		l.publish(b)
 		l.merge(b)
+		l.tellLater(b.noted)
 	}
 }
 

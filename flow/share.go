@@ -138,8 +138,29 @@ func (l *Ledger) publish(b *batch) {
 	if l.share == nil {
 		return
 	}
+	l.mu.Lock()
+	b.noted = append(b.noted, l.untold...)
+	l.untold = l.untold[:0]
+	l.mu.Unlock()
 	if err := l.share(b.appendEntry(nil)); err != nil {
 		l.Damage(err)
+	}
+}
+
+// maxUntold bounds what waits for the next entry. What is dropped is only asked about here
+// and refused elsewhere.
+const maxUntold = 4 << 10
+
+// tellLater keeps facts for the next entry: those that loosen need not be known elsewhere at
+// once, and an entry of their own for each call would be half of what sharing costs.
+func (l *Ledger) tellLater(noted []uint64) {
+	if l.share == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.untold)+len(noted) <= maxUntold {
+		l.untold = append(l.untold, noted...)
 	}
 }
 
