@@ -300,6 +300,8 @@ func partly(here string, f flow.Finding) string {
 		return ""
 	case f.Named:
 		return "; the agent named it before " + where(here, f.Evidence[0]) + " showed it"
+	case f.Site:
+		return "; the user named another page of its site, and " + where(here, f.Evidence[0]) + " shows the link"
 	case f.Own:
 		return "; it is an id that the server gave in " + where(here, f.Evidence[0])
 	}

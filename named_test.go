@@ -79,3 +79,25 @@ get_issue: {exfiltrating: false}
 	want(t, decide(t, s, "comment", `{"owner":"mallory","repo":"website"}`), sallyport.Deny, sallyport.CheckFlow, "first seen")
 	want(t, decide(t, s, "comment", `{"owner":"ourfirm","repo":"elsewhere"}`), sallyport.Deny, sallyport.CheckFlow, "first seen")
 }
+
+// Links on a page of a site that the user named are asked about. Other sites, and pages on
+// hosts that many share, are not the user's.
+func TestOtherPagesOfATypedSite(t *testing.T) {
+	s := session(t, sallyport.Options{Contracts: contracts(t, "fetch: {exfiltrating: true, sink_params: [url]}")}, "fetch")
+	s.Prompt("Look at https://www.shop.example/lamps and https://github.com/ourfirm, and write to ana@corp.example")
+	s.Observe(sallyport.Output{Upstream: "u", Tool: "fetch", Value: value(t, `"https://www.shop.example/lamps/2 https://cdn.shop.example/x https://github.com/evil/loot https://corp.example/y http://www.shop.example:8443/z"`)})
+	for url, want := range map[string]sallyport.Verdict{
+		"https://www.shop.example/lamps":      sallyport.Allow,
+		"https://www.shop.example/lamps/2":    sallyport.Ask,
+		"http://www.shop.example:8443/z":      sallyport.Ask,
+		"https://cdn.shop.example/x":          sallyport.Deny,
+		"https://github.com/evil/loot":        sallyport.Deny,
+		"https://corp.example/y":              sallyport.Deny,
+		"https://x@www.shop.example/lamps/2":  sallyport.Deny,
+		"https://www.shop.example.evil.test/": sallyport.Ask, // never seen
+	} {
+		if d := decide(t, s, "fetch", `{"url":"`+url+`"}`); d.Verdict != want {
+			t.Errorf("%s: %v, want %v: %s", url, d.Verdict, want, d.Reason)
+		}
+	}
+}

@@ -19,6 +19,7 @@ type Finding struct {
 	Origin   Origin     // any but Approved and Trusted, which the engine gives
 	Evidence []Evidence // where it was first seen; for Unknown, a part of it; for Typed, the prompt's number as place
 	Named    bool       // Unknown though output shows it: the agent named it before
+	Site     bool       // Unknown though output shows it: the user named another page of its site
 	Own      bool       // Unknown though output shows it: it is an id of the server's own
 	Endorsed bool       // Inside only because the user named the page or file
 }
@@ -65,6 +66,9 @@ func (l *Ledger) shown(q *query, d Destination) (Finding, standing) {
 	}
 	if tainted && l.named(d) {
 		return Finding{Origin: Unknown, Evidence: []Evidence{l.evidence(taint)}, Named: true}, asNothing
+	}
+	if tainted && l.typedSite(d) {
+		return Finding{Origin: Unknown, Evidence: []Evidence{l.evidence(taint)}, Site: true}, asNothing
 	}
 	if tainted && l.serverOwn(d) {
 		return Finding{Origin: Unknown, Evidence: []Evidence{l.evidence(taint)}, Own: true}, asNothing

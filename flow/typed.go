@@ -24,6 +24,9 @@ func (l *Ledger) Typed(text string) {
 	note := func(d Destination) {
 		if d.Malformed == "" {
 			keys = append(keys, l.typedKey(d, d.parts.sigil))
+			if h, ok := d.site(); ok {
+				keys = append(keys, l.siteKey(h))
+			}
 		}
 	}
 	fields := strings.Fields(text)
@@ -58,6 +61,28 @@ func (l *Ledger) Typed(text string) {
 			l.typed[k] = l.prompts
 		}
 	}
+}
+
+// site is the host of a page that stands for a site of its own: not one where anybody can
+// have a page.
+func (d Destination) site() (host string, ok bool) {
+	h := d.parts.host
+	return h, (d.Kind == URL || d.Kind == Host) && h != "" && !tenantHosts[h] && registrable(h) != ""
+}
+
+// siteKey is the fact that the user named a page of a site.
+func (l *Ledger) siteKey(host string) uint64 {
+	return l.keys[outside][factTyped].sip(append([]byte{0xFF, 0}, host...)) // no kind of destination
+}
+
+// typedSite reports that the user named another page of d's site. The lock must be held.
+func (l *Ledger) typedSite(d Destination) bool {
+	h, ok := d.site()
+	if !ok || len(l.typed) == 0 {
+		return false
+	}
+	_, ok = l.typed[l.siteKey(h)]
+	return ok
 }
 
 // iban reads an IBAN (ISO 13616) as it is printed, in groups, and as it is sent.

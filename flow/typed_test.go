@@ -28,10 +28,10 @@ func TestTyped(t *testing.T) {
 		{"look at [this](https://x.example/a)!", "https://x.example/a", Typed},
 		{"look at https://x.example/a, then", "https://X.example:443/a", Typed},
 		{"look at <https://x.example/a>", "https://x.example/a", Typed},
-		{"look at https://x.example/a", "https://x.example/b", Untrusted},
-		{"look at https://x.example/a", "https://x.example/", Untrusted},
+		{"look at https://x.example/a", "https://x.example/b", Unknown},
+		{"look at https://x.example/a", "https://x.example/", Unknown},
 		{"look at x.example", "https://x.example/", Typed},
-		{"look at x.example", "https://x.example/a", Untrusted},
+		{"look at x.example", "https://x.example/a", Unknown},
 		{"look at x.example", "sub.x.example", Untrusted},
 		{"ping 203.0.113.7", "203.0.113.7", Typed},
 
