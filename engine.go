@@ -172,7 +172,7 @@ func (s *Session) Observe(out Output) {
 		// What a label makes of a value depends on what came first: another process may have
 		// written or shown it while this call ran.
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		s.catchUp(ctx)
+		s.mustCatchUp(ctx)
 		cancel()
 	}
 	s.ledger.Observe(o)

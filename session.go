@@ -301,8 +301,7 @@ func (e *evaluation) run(ctx context.Context) {
 		e.deny(CheckApproval, "the call was given up before it was decided")
 		return
 	}
-	e.s.catchUp(ctx)
-	if err := ctx.Err(); err != nil {
+	if err := e.s.catchUp(ctx); err != nil || ctx.Err() != nil {
 		e.deny(CheckApproval, "the call was given up before it was decided")
 		return
 	}

@@ -56,7 +56,7 @@ func (s *Session) join() error {
 	s.shared.own = make(map[int]bool)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	s.catchUp(ctx)
+	s.mustCatchUp(ctx)
 	return s.ledger.Damaged()
 }
 
@@ -66,9 +66,11 @@ const readAtOnce = 64
 
 // catchUp records what other processes have seen since the last time. What cannot be read
 // damages the ledger. With nothing new it costs one look at the store.
-func (s *Session) catchUp(ctx context.Context) {
+//
+// An error is that of ctx: nothing is damaged, and nothing may be decided.
+func (s *Session) catchUp(ctx context.Context) error {
 	if !s.opt.Shared {
-		return
+		return nil
 	}
 	s.shared.mu.Lock()
 	defer s.shared.mu.Unlock()
@@ -76,10 +78,10 @@ func (s *Session) catchUp(ctx context.Context) {
 		entries, err := s.engine.opt.Store.Read(ctx, s.log(), s.shared.next, readAtOnce)
 		switch {
 		case err != nil && ctx.Err() != nil:
-			return // the call that waits for this ends as given up
+			return err // the call that waits for this ends as given up
 		case err != nil:
 			s.ledger.Damage(err)
-			return
+			return nil
 		}
 		for _, e := range entries {
 			at := s.shared.next
@@ -89,11 +91,19 @@ func (s *Session) catchUp(ctx context.Context) {
 				continue
 			}
 			if s.ledger.Take(e) != nil {
-				return
+				return nil
 			}
 		}
 		if len(entries) < readAtOnce {
-			return
+			return nil
 		}
+	}
+}
+
+// mustCatchUp is catchUp where nobody waits who could be refused: what could not be read in
+// time may be missing.
+func (s *Session) mustCatchUp(ctx context.Context) {
+	if err := s.catchUp(ctx); err != nil {
+		s.ledger.Damage(err)
 	}
 }

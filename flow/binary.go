@@ -16,20 +16,22 @@ func wholeBase64(s string) (decoded string, text, ok bool) {
 	if len(s) < minBinary {
 		return "", false, false
 	}
-	hex := true
+	upper, lower, digits := 0, 0, 0
 	for i := range len(s) {
-		c := s[i]
-		switch {
-		case alnum(c):
-			hex = hex && hexDigit(c)
-		case strings.IndexByte("+/-_=\r\n", c) >= 0:
-			hex = hex && (c == '\r' || c == '\n')
-		default:
+		switch c := s[i]; {
+		case c >= 'A' && c <= 'Z':
+			upper++
+		case c >= 'a' && c <= 'z':
+			lower++
+		case c >= '0' && c <= '9':
+			digits++
+		case strings.IndexByte("+/-_=\r\n", c) < 0:
 			return "", false, false
 		}
 	}
-	if hex {
-		return "", false, false // it may be text in hexadecimal
+	// Names and hexadecimal are of the same letters, and do not use them alike.
+	if most := len(s) / 25; upper < 2*most || lower < 2*most || digits < most || !evenLines(s) {
+		return "", false, false
 	}
 	plain := strings.NewReplacer("\r", "", "\n", "", "-", "+", "_", "/").Replace(s)
 	b, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(plain, "="))
@@ -37,6 +39,22 @@ func wholeBase64(s string) (decoded string, text, ok bool) {
 		return "", false, false
 	}
 	return string(b), looksLikeText(b), true
+}
+
+// evenLines reports text of one line, or of lines of one length, as encoders write them: a
+// list of names is none.
+func evenLines(s string) bool {
+	first := strings.IndexByte(s, '\n')
+	for s = strings.TrimRight(s, "\r\n"); first >= 0 && len(s) > first; {
+		if s[first] != '\n' {
+			return false
+		}
+		s = s[first+1:]
+		if i := strings.IndexByte(s, '\n'); i >= 0 && i != first {
+			return false
+		}
+	}
+	return first < 0 || first >= 40
 }
 
 // looksLikeText reports text: nearly all of what it starts with is printable UTF-8.

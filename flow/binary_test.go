@@ -28,6 +28,18 @@ func TestWholeBase64(t *testing.T) {
 			t.Errorf("%s: %v", name, f.Origin)
 		}
 	}
+	// A long list of names is no base64, one for each line or not.
+	for _, sep := range []string{"\n", "/", "\r\n"} {
+		var names []string
+		for i := range 8000 {
+			names = append(names, "Team-"+string(rune('a'+i%26))+"x_"+strings.Repeat("z", i%7))
+		}
+		l := NewLedger(LedgerOptions{})
+		l.Observe(output(t, "list", 1, result(strings.Join(append(names, "Leaks-External", "end"), sep))))
+		if f := lookup(t, l, "leaks-external"); f.Origin != Untrusted {
+			t.Errorf("names with %q between: %v", sep, f.Origin)
+		}
+	}
 	image := make([]byte, 1<<20)
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range image {
