@@ -36,10 +36,15 @@ var mayImport = map[string][]string{
 	"internal/store":  {"."},
 	"internal/client": {},
 
+	// Conversations with the servers behind the gateway, and what makes one era of the other.
+	"internal/upstream": {"doc", "internal/mcp", "internal/quote", "internal/stdio", "internal/streamhttp"},
+	"internal/bridge":   {"doc", "internal/mcp", "internal/quote", "internal/upstream"},
+
 	// The edges.
 	"internal/pins":      {".", "contract", "doc"},
 	"internal/config":    {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/quote", "internal/strictyaml", "policy"},
-	"internal/gateway":   {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/config", "internal/mcp", "internal/pins", "internal/quote", "internal/stdio", "policy"},
+	"internal/relay":     {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/config", "internal/mcp", "internal/pins", "internal/quote", "internal/stdio", "policy"},
+	"internal/gateway":   {".", "audit", "contract", "doc", "internal/bridge", "internal/mcp", "internal/pins", "internal/quote", "internal/relay", "internal/stdio", "internal/streamhttp", "internal/upstream", "policy"},
 	"internal/decide":    {".", "audit", "contract", "doc", "internal/mcp", "internal/quote", "policy"},
 	"internal/lint":      {".", "contract", "doc", "flow", "internal/config", "internal/quote", "internal/strictyaml", "policy"},
 	"internal/demo":      {"audit", "internal/quote"},
@@ -72,7 +77,7 @@ var engine = []string{".", "doc", "flow", "confine", "policy", "contract", "inte
 var noEngine = []string{
 	"os", "os/exec", "os/signal", "os/user", "net", "net/http", "net/rpc", "net/smtp", "io/fs", "io/ioutil",
 	"path/filepath", "syscall", "unsafe", "plugin", "log", "log/slog", "crypto/tls", "testing",
-	module + "/audit", module + "/internal/mcp", module + "/internal/stdio", module + "/internal/streamhttp", module + "/internal/gateway",
+	module + "/audit", module + "/internal/mcp", module + "/internal/stdio", module + "/internal/streamhttp", module + "/internal/relay", module + "/internal/gateway", module + "/internal/upstream", module + "/internal/bridge",
 	module + "/internal/pins", module + "/internal/config", module + "/internal/cli", module + "/internal/demo",
 	"github.com/modelcontextprotocol", "golang.org/x/sys", "golang.org/x/term", "github.com/spf13",
 	"github.com/gofrs", "text/template", "html/template",
@@ -81,7 +86,7 @@ var noEngine = []string{
 // thirdParty says who may import a module of others, its tests apart. Whoever is not
 // listed may not.
 var thirdParty = map[string][]string{
-	"github.com/gofrs/flock":                {"audit", "internal/gateway"},
+	"github.com/gofrs/flock":                {"audit", "internal/relay"},
 	"github.com/modelcontextprotocol":       {"internal/demo", "e2e"},
 	"github.com/nlnwa/whatwg-url":           {"flow"},
 	"github.com/spf13/cobra":                {"internal/cli"},

@@ -18,9 +18,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sallyport-dev/sallyport/internal/gateway"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/quote"
+	"github.com/sallyport-dev/sallyport/internal/relay"
 	"github.com/sallyport-dev/sallyport/internal/stdio"
 )
 
@@ -119,9 +119,9 @@ func wrap(f wrapFlags, command []string, stdin io.Reader, stdout, stderr io.Writ
 	opt.ClientGone = stdio.ClosedByPeer(stdin)
 	opt.HowServerEnded = func() string { return howEnded(child) }
 	opt.Log, opt.MaxMessage = log, f.maxMessage
-	ending := gateway.New(opt).Run(ctx)
+	ending := relay.New(opt).Run(ctx)
 	child.Stop(context.Background())
-	if ending == gateway.ServerEnded {
+	if ending == relay.ServerEnded {
 		return &exitError{code: exitServerEnded} // the relay has said how
 	}
 	return nil

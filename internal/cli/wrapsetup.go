@@ -15,15 +15,15 @@ import (
 	"github.com/sallyport-dev/sallyport/confine/osresolve"
 	"github.com/sallyport-dev/sallyport/contract"
 	"github.com/sallyport-dev/sallyport/internal/config"
-	"github.com/sallyport-dev/sallyport/internal/gateway"
 	"github.com/sallyport-dev/sallyport/internal/lint"
 	"github.com/sallyport-dev/sallyport/internal/pins"
+	"github.com/sallyport-dev/sallyport/internal/relay"
 	"github.com/sallyport-dev/sallyport/policy"
 )
 
 // wrapSetup is everything of a wrap that exists before the server is started.
 type wrapSetup struct {
-	relay  gateway.Options
+	relay  relay.Options
 	log    *audit.Log
 	shared *sharedSession
 }
@@ -83,7 +83,7 @@ func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, e
 	if err != nil {
 		return nil, fmt.Errorf("what this client's other servers have shown cannot be read: %w; restart the client for a new session", err)
 	}
-	s := &wrapSetup{shared: shared, relay: gateway.Options{
+	s := &wrapSetup{shared: shared, relay: relay.Options{
 		Session: session, Policy: pol, DryRun: dryRun, Caller: localCaller, SessionID: id, Upstream: f.name,
 		AuditContinue: cfg.Audit.ContinueOnFailed,
 	}}

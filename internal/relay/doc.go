@@ -1,4 +1,4 @@
-// Package gateway relays messages between one client and one MCP server and puts the
+// Package relay relays messages between one client and one MCP server and puts the
 // engine's decision in between.
 //
 // It decides nothing itself. It must never forward a message that it could not judge, a
@@ -9,4 +9,4 @@
 // that run queued calls share the tables under Relay.mu. The server's reader never writes to
 // the server: a child that waits for its output to be read would wait for ever. What
 // must go there from it goes through Relay.toServer.
-package gateway
+package relay

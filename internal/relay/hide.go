@@ -1,4 +1,4 @@
-package gateway
+package relay
 
 import (
 	"github.com/sallyport-dev/sallyport/internal/mcp"
