@@ -155,33 +155,55 @@ func (s *scanner) word(w []byte) { s.wordHash(s.keys[factWord].sip(w)) }
 
 // wordHash takes a word, the pair that it makes with the word before it, and the run.
 func (s *scanner) wordHash(h uint64) {
-	if s.take != nil {
-		s.take(factWord, h)
-	} else if slot := &s.recent[h%uint64(len(s.recent))]; *slot != h {
-		*slot = h
-		s.facts = append(s.facts, h)
-		if len(s.facts) == cap(s.facts) {
-			s.filled()
-		}
-	}
 	s.count++
-	if s.count > 1 {
-		p := s.keys[factPair].pair(s.prev, h)
-		s.chain[s.count%4] = p
-		if s.take != nil || s.pairFacts {
-			s.fact(factPair, p)
-		} else if slot := &s.recentPairs[p%uint64(len(s.recentPairs))]; *slot != p {
-			*slot = p
-			s.pairs = append(s.pairs, p)
+	if s.take != nil || s.pairFacts {
+		s.fact(factWord, h)
+		if s.count > 1 {
+			s.fact(factPair, s.pairWith(h))
 		}
-		if s.copies && s.count >= runWords {
-			s.run5(h)
-		}
-		if (len(s.pairs) == cap(s.pairs) || len(s.runs) == cap(s.runs)) && s.take == nil {
-			s.filled()
-		}
+	} else {
+		s.newWord(h)
+	}
+	if s.copies && s.count >= runWords {
+		s.run5(h)
 	}
 	s.prev = h
+}
+
+// pairWith is the pair that h makes with the word before it.
+func (s *scanner) pairWith(h uint64) uint64 {
+	p := s.keys[factPair].pair(s.prev, h)
+	s.chain[s.count%4] = p
+	return p
+}
+
+// newWord puts a word and its pair into the batch. Whether they were taken lately cannot be
+// foreseen, so that they are written in any case, and count if they were not.
+func (s *scanner) newWord(h uint64) {
+	slot := &s.recent[h%uint64(len(s.recent))]
+	n, more := len(s.facts), 0
+	if *slot != h {
+		more = 1
+	}
+	*slot = h
+	s.facts = s.facts[:n+1]
+	s.facts[n] = h
+	s.facts = s.facts[:n+more]
+	if s.count > 1 {
+		p := s.pairWith(h)
+		slot := &s.recentPairs[p%uint64(len(s.recentPairs))]
+		n, more := len(s.pairs), 0
+		if *slot != p {
+			more = 1
+		}
+		*slot = p
+		s.pairs = s.pairs[:n+1]
+		s.pairs[n] = p
+		s.pairs = s.pairs[:n+more]
+	}
+	if len(s.facts) == cap(s.facts) || len(s.pairs) == cap(s.pairs) {
+		s.filled()
+	}
 }
 
 // run5 takes the run that ends with the word h: two pairs and the word.
@@ -193,6 +215,9 @@ func (s *scanner) run5(h uint64) {
 		return
 	}
 	s.runs = append(s.runs, run)
+	if len(s.runs) == cap(s.runs) {
+		s.filled()
+	}
 }
 
 func (s *scanner) emit(k kind, text string) {
