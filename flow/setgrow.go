@@ -23,12 +23,12 @@ func (s *hashSet) room(h uint64, more more) *leaf {
 		s.size += leaves * leafSize
 	}
 	l := s.leaf(h)
-	if len(*l) > s.most || s.doubles {
+	if len(*l) > leafMost || s.doubles {
 		n := len(*l)
 		s.drop(l)
 		s.doubles = len(*l) < n-n/6
 	}
-	if len(*l) > s.most && s.split(g, more) {
+	if len(*l) > leafMost && s.split(g, more) {
 		l = s.leaf(h)
 	}
 	n, spare := len(*l), cap(*l)-(slotRead-s.width)-len(*l)
@@ -76,10 +76,10 @@ func (s *hashSet) drop(l *leaf) {
 next:
 	for i := 0; i < n; i += s.width {
 		x := binary.LittleEndian.Uint64(b[i:])
-		v := x & s.mask >> (s.num & 63)
+		v := x & s.mask
 		k := v & (size - 1) & 4095
 		for ; s.scratch[k] != 0; k = (k + 1) & (size - 1) & 4095 {
-			if binary.LittleEndian.Uint64(b[int(s.scratch[k])-1:])&s.mask>>(s.num&63) == v {
+			if binary.LittleEndian.Uint64(b[int(s.scratch[k])-1:])&s.mask == v {
 				continue next
 			}
 		}
@@ -105,12 +105,12 @@ func (s *hashSet) split(g *group, more more) bool {
 	for _, l := range *g {
 		all += len(l)
 	}
-	if all < len(*g)*s.most/4 {
+	if all < len(*g)*leafMost/4 {
 		return false
 	}
 	next := make(group, 2*len(*g))
 	grown := leafSize * len(*g)
-	bit := s.bits + s.num + uint(bits.Len(leaves)-bits.Len(uint(len(*g)))) - 1
+	bit := s.bits + uint(bits.Len(leaves)-bits.Len(uint(len(*g)))) - 1
 	for i, l := range *g {
 		n, ones := len(l), 0
 		b := l[:cap(l)]
