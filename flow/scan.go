@@ -19,7 +19,7 @@ type scanner struct {
 	take func(kind, uint64) // takes the facts of a lookup; nil when observing
 
 	batch       // facts of an output
-	recentPairs *[32 << 10]uint64
+	recentPairs *recentPairs
 	recent      *recent // facts emitted lately; nil for a lookup
 	filled      func()  // empties the batch when it is full
 	copies      bool    // runs are wanted
@@ -40,6 +40,16 @@ type scanner struct {
 // recent remembers facts by their low bits, so that common ones are not merged again
 // and again.
 type recent [16 << 10]uint64
+
+// recentPairs is recent for pairs, of which a set keeps 43 bits: the first 15 are the number
+// of a slot, the others stand in it, above a one.
+type recentPairs [1 << pairSlotBits]uint32
+
+const pairSlotBits = 16
+
+func (r *recentPairs) slot(h uint64) (slot *uint32, tag uint32) {
+	return &r[h>>(64-pairSlotBits)], uint32(h>>(64-11-pairBits-1)) | 1
+}
 
 // runWords is how long a run of words is.
 const runWords = 5

@@ -134,7 +134,7 @@ func (s *scanner) fact(k kind, h uint64) {
 
 // remember makes s remember nothing of what it took.
 func (s *scanner) remember() {
-	s.recent, s.recentPairs, s.hosts = new(recent), new([32 << 10]uint64), new([4 << 10]uint64)
+	s.recent, s.recentPairs, s.hosts = new(recent), new(recentPairs), new([4 << 10]uint64)
 	s.known = make(map[string]hostName)
 }
 
@@ -144,7 +144,7 @@ func (s *scanner) forget(facts map[uint64]struct{}) {
 		if slot := &s.recent[h%uint64(len(s.recent))]; *slot == h {
 			*slot = 0
 		}
-		if slot := &s.recentPairs[h%uint64(len(s.recentPairs))]; *slot == h {
+		if slot, tag := s.recentPairs.slot(h); *slot == tag {
 			*slot = 0
 		}
 	}
@@ -191,12 +191,12 @@ func (s *scanner) newWord(h uint64) {
 	s.facts = s.facts[:n+more]
 	if s.count > 1 {
 		p := s.pairWith(h)
-		slot := &s.recentPairs[p%uint64(len(s.recentPairs))]
+		slot, tag := s.recentPairs.slot(p)
 		n, more := len(s.pairs), 0
-		if *slot != p {
+		if *slot != tag {
 			more = 1
 		}
-		*slot = p
+		*slot = tag
 		s.pairs = s.pairs[:n+1]
 		s.pairs[n] = p
 		s.pairs = s.pairs[:n+more]
