@@ -32,7 +32,7 @@ func (s *hashSet) room(h uint64, more more) *leaf {
 		l = s.leaf(h)
 	}
 	n, spare := len(*l), cap(*l)-(slotRead-s.width)-len(*l)
-	if spare >= s.width && spare >= n/(step(n)+2) {
+	if spare >= s.width && spare >= n/(s.step(n)+2) {
 		return l
 	}
 	next := s.allocated(n)
@@ -47,10 +47,14 @@ func (s *hashSet) room(h uint64, more more) *leaf {
 	return l
 }
 
-// step is the fraction by which a leaf of n bytes grows: a small one is cheap to copy.
-func step(n int) int {
-	if n < leafMost/4 {
+// step is the fraction by which a leaf of n bytes grows: a small one is cheap to copy, and
+// there are more runs than pairs, so that time counts for more.
+func (s *hashSet) step(n int) int {
+	switch {
+	case n < leafMost/4:
 		return 10
+	case s.width == 5:
+		return 3
 	}
 	return 6
 }
@@ -58,7 +62,7 @@ func step(n int) int {
 // allocated returns a leaf for n bytes of slots and some more: as many as the allocator
 // would set aside anyway.
 func (s *hashSet) allocated(n int) leaf {
-	return append(leaf(nil), make(leaf, n+n/step(n)+s.width+slotRead)...)[:0]
+	return append(leaf(nil), make(leaf, n+n/s.step(n)+s.width+slotRead)...)[:0]
 }
 
 // drop drops what stands in a leaf a second time.
