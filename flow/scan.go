@@ -250,5 +250,5 @@ func (s *scanner) authority(b []byte, i int) (next int) {
 }
 
 func authorityByte(c byte) bool {
-	return alnum(c) || c >= utf8.RuneSelf || strings.IndexByte("-._~%!$&*+=:@[]", c) >= 0
+	return chars[c]&chrAuthority != 0
 }
