@@ -34,7 +34,8 @@ type scanner struct {
 	count   uint64    // how many the text had so far
 	prev    uint64    // hash of the word before
 	chain   [4]uint64 // of the pairs that ended at the last words, by the number of the word
-	v6      int       // no IPv6 address is tried before this offset
+	ahead   ahead
+	v6      int // no IPv6 address is tried before this offset
 }
 
 // recent remembers facts by their low bits, so that common ones are not merged again
@@ -99,6 +100,9 @@ func (s *scanner) text(str string) {
 		str = str[next:]
 	}
 	s.folded(str)
+	if s.ahead.n > 0 {
+		s.takeWords()
+	}
 }
 
 // cutAt finds where the first window of a longer string ends and the next begins: at

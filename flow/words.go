@@ -155,14 +155,19 @@ func (s *scanner) word(w []byte) { s.wordHash(s.keys[factWord].sip(w)) }
 
 // wordHash takes a word, the pair that it makes with the word before it, and the run.
 func (s *scanner) wordHash(h uint64) {
-	s.count++
-	if s.take != nil || s.pairFacts {
-		s.fact(factWord, h)
-		if s.count > 1 {
-			s.fact(factPair, s.pairWith(h))
+	if s.take == nil && !s.pairFacts {
+		s.ahead.words[s.ahead.n%aheadWords] = h
+		if s.ahead.n++; s.ahead.n == aheadWords {
+			s.takeWords()
 		}
-	} else {
-		s.newWord(h)
+		return
+	}
+	s.count++
+	s.fact(factWord, h)
+	if s.count > 1 {
+		p := s.keys[factPair].pair(s.prev, h)
+		s.chain[s.count%4] = p
+		s.fact(factPair, p)
 	}
 	if s.copies && s.count >= runWords {
 		s.run5(h)
@@ -170,54 +175,12 @@ func (s *scanner) wordHash(h uint64) {
 	s.prev = h
 }
 
-// pairWith is the pair that h makes with the word before it.
-func (s *scanner) pairWith(h uint64) uint64 {
-	p := s.keys[factPair].pair(s.prev, h)
-	s.chain[s.count%4] = p
-	return p
-}
-
-// newWord puts a word and its pair into the batch. Whether they were taken lately cannot be
-// foreseen, so that they are written in any case, and count if they were not.
-func (s *scanner) newWord(h uint64) {
-	slot := &s.recent[h%uint64(len(s.recent))]
-	n, more := len(s.facts), 0
-	if *slot != h {
-		more = 1
-	}
-	*slot = h
-	s.facts = s.facts[:n+1]
-	s.facts[n] = h
-	s.facts = s.facts[:n+more]
-	if s.count > 1 {
-		p := s.pairWith(h)
-		slot, tag := s.recentPairs.slot(p)
-		n, more := len(s.pairs), 0
-		if *slot != tag {
-			more = 1
-		}
-		*slot = tag
-		s.pairs = s.pairs[:n+1]
-		s.pairs[n] = p
-		s.pairs = s.pairs[:n+more]
-	}
-	if len(s.facts) == cap(s.facts) || len(s.pairs) == cap(s.pairs) {
-		s.filled()
-	}
-}
-
-// run5 takes the run that ends with the word h: two pairs and the word.
+// run5 takes the run that ends with the word h: two pairs and the word. Text of which pairs
+// are facts has none, so that a lookup is made.
 func (s *scanner) run5(h uint64) {
 	k := &s.keys[factRun]
 	run := k.pair(k.pair(s.chain[(s.count-3)%4], s.chain[(s.count-1)%4]), h)
-	if s.take != nil || sampled(run) {
-		s.fact(factRun, run)
-		return
-	}
-	s.runs = append(s.runs, run)
-	if len(s.runs) == cap(s.runs) {
-		s.filled()
-	}
+	s.fact(factRun, run)
 }
 
 func (s *scanner) emit(k kind, text string) {
