@@ -18,8 +18,7 @@ type factSet struct {
 	mask    uint64 // the bytes of a slot
 	shelves *[setShelves]shelf
 	count   int
-	size    int    // bytes held
-	sum     uint64 // keeps touch from being optimised away
+	size    int // bytes held
 }
 
 // shelf is as long as the hashes in it, and its capacity is that of the slots. A slot with
@@ -110,19 +109,19 @@ func (s *factSet) has(h uint64) bool {
 // at once.
 const touchAhead = 32
 
-// touch reads the slots of hashes that are about to be looked for.
-func (s *factSet) touch(hashes []uint64) {
+// touch reads the slots of hashes that are about to be looked for. The caller keeps what it
+// returns, without which nothing need be read.
+func (s *factSet) touch(hashes []uint64) (sum uint64) {
 	if s.shelves == nil {
-		return
+		return 0
 	}
-	sum := s.sum
 	for _, h := range hashes {
 		l := s.shelves[h>>53]
 		if slots := s.slots(l); slots > 0 {
 			sum += uint64(l[:cap(l)][s.home(s.value(h), slots)])
 		}
 	}
-	s.sum = sum
+	return sum
 }
 
 // add adds h with num if the set does not have it; what h had before stays. ok is false

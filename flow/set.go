@@ -96,6 +96,16 @@ func (s *hashSet) has(h uint64) bool {
 	return false
 }
 
+// touch reads the leaves of hashes that are about to be looked for, as factSet.touch does.
+func (s *hashSet) touch(hashes []uint64) (sum uint64) {
+	for _, h := range hashes {
+		if l := s.leaf(h); l != nil && len(*l) > 0 {
+			sum += uint64((*l)[0]) + uint64((*l)[len(*l)/2])
+		}
+	}
+	return sum
+}
+
 // more is asked before a set takes further bytes, and says whether it may.
 type more func(bytes int) bool
 

@@ -16,6 +16,8 @@ type table struct {
 	blind  bool // there was no memory left for evidence: none is kept any more
 	full   bool // nor for facts
 	more   more
+
+	touched uint64 // nothing of use
 }
 
 func (t *table) init(maxBytes int) {
@@ -101,7 +103,7 @@ func (t *table) mergeFacts(b *batch, from, to int, place []byte) {
 	id, known := t.nextID(), false
 	for i := from; i < to; i++ {
 		if i%touchAhead == 0 {
-			t.facts.touch(b.facts[i:min(len(b.facts), i+touchAhead)])
+			t.touched += t.facts.touch(b.facts[i:min(len(b.facts), i+touchAhead)])
 		}
 		if t.addFact(b.facts[i], id) {
 			continue
