@@ -150,23 +150,21 @@ func (s *factSet) add(h uint64, num uint32, more more) (known, ok bool) {
 	return false, true
 }
 
-// insert puts x at a slot, and what stands there out of its way.
+// insert puts x at a slot, and what stands there out of its way: into the next gap, on
+// whichever side.
 func (s *factSet) insert(l *shelf, at int, x uint64) {
 	w := s.width
 	b, end := (*l)[:cap(*l)], s.slots(*l)*w
-	gap := at
-	for gap < end && s.slot(b, gap) != 0 {
-		gap += w
-	}
-	if gap < end {
-		copy(b[at+w:gap+w], b[at:gap])
-	} else {
-		gap = at - w
-		for s.slot(b, gap) != 0 {
-			gap -= w
+	for right, left := at, at-w; ; right, left = right+w, left-w {
+		if right < end && s.slot(b, right) == 0 {
+			copy(b[at+w:right+w], b[at:right])
+			break
 		}
-		copy(b[gap:at-w], b[gap+w:at])
-		at -= w
+		if left >= 0 && s.slot(b, left) == 0 {
+			copy(b[left:at-w], b[left+w:at])
+			at -= w
+			break
+		}
 	}
 	s.write(b, at, x)
 	*l = b[:len(*l)+w]
