@@ -139,7 +139,7 @@ func (s *factSet) add(h uint64, num uint32, more more) (known, ok bool) {
 	if known {
 		return true, true
 	}
-	if n, slots := len(*l)/s.width+1, s.slots(*l); n > slots-slots/10 {
+	if n, slots := len(*l)/s.width+1, s.slots(*l); n > slots-slots/16 {
 		if s.grow(l, more) {
 			at, _ = s.seek(*l, v)
 		} else if n > slots-slots/32 {
@@ -179,7 +179,7 @@ func (s *factSet) write(b []byte, at int, x uint64) {
 // allocated returns a shelf for n hashes and some more: as many as the allocator would
 // set aside anyway.
 func (s *factSet) allocated(n int) shelf {
-	return append(shelf(nil), make(shelf, (n+n/5+2)*s.width+slotRead-s.width)...)[:0]
+	return append(shelf(nil), make(shelf, (n+n/3+2)*s.width+slotRead-s.width)...)[:0]
 }
 
 // grow makes a shelf larger.
