@@ -40,6 +40,10 @@ var mayImport = map[string][]string{
 	"internal/upstream": {"doc", "internal/mcp", "internal/quote", "internal/stdio", "internal/streamhttp"},
 	"internal/bridge":   {"doc", "internal/mcp", "internal/quote", "internal/upstream"},
 
+	// Who calls over the network, and how it gets in.
+	"internal/token": {},
+	"internal/serve": {"internal/mcp", "internal/streamhttp", "internal/token"},
+
 	// The edges.
 	"internal/pins":      {".", "contract", "doc"},
 	"internal/config":    {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/quote", "internal/strictyaml", "policy"},

@@ -64,6 +64,7 @@ var Codes = []Code{
 	{"SP406", "token-expired", Warning, "", "a token that is valid no more"},
 	{"SP407", "token-too-short", Warning, "", "a token whose value can be guessed"},
 	{"SP408", "policy-without-token", Warning, "", "a policy that no token reaches, in a file with tokens"},
+	{"SP409", "shared-session", Warning, "", "an upstream with session: shared, in a file with several tokens: what one caller makes it keep, the others meet"},
 
 	{"SP501", "dry-run", Warning, "", "mode: dry-run, of the file or of a policy"},
 	{"SP502", "nothing-recorded", Warning, "", "audit.path: null"},

@@ -62,6 +62,7 @@
 //	SP406  warning  token-expired: a token that is valid no more
 //	SP407  warning  token-too-short: a token whose value can be guessed
 //	SP408  warning  policy-without-token: a policy that no token reaches, in a file with tokens
+//	SP409  warning  shared-session: an upstream with session: shared, in a file with several tokens: what one caller makes it keep, the others meet
 //	SP501  warning  dry-run: mode: dry-run, of the file or of a policy
 //	SP502  warning  nothing-recorded: audit.path: null
 //	SP503  warning  no-chain: audit.hash_chain: false
