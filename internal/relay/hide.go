@@ -31,6 +31,6 @@ func (r *Relay) shown(c *call, m mcp.Message) mcp.Message {
 			return false
 		}
 		name, ok := mcp.Str(f[0])
-		return ok && r.opt.Session.Hidden(sallyport.Call{Subject: l.subject, Upstream: r.opt.Upstream, Name: name})
+		return ok && r.opt.Session.Hidden(sallyport.Call{Subject: l.subject, Upstream: r.opt.Upstream, Name: name, Shown: r.shownName(l.subject, name)})
 	})
 }
