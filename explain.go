@@ -36,7 +36,7 @@ func (s *Session) Explain(ctx context.Context, c Call) Explanation {
 	e.run(ctx)
 	x.Decision, x.Limits = e.d, e.p.limits
 	x.Rules = s.engine.opt.Policy.Trace(e.target(), e.facts())
-	x.Hidden = s.Hidden(c.Subject, c.Upstream, c.Name)
+	x.Hidden = s.Hidden(c)
 	if k := e.p.contract; k != nil {
 		x.Contract = k.Source
 		if x.Budget = k.MaxCalls; x.Budget != nil {
@@ -66,13 +66,13 @@ func (e *evaluation) step(c Check, ok bool) bool {
 }
 
 // Hidden reports whether the policy leaves something out of lists: it is denied whatever
-// the arguments, and the policy hides what it denies.
-func (s *Session) Hidden(subject policy.Subject, upstream, name string) bool {
+// the arguments, and the policy hides what it denies. c.Args is not looked at.
+func (s *Session) Hidden(c Call) bool {
 	p := s.engine.opt.Policy
-	if !p.Hides(subject) || s.engine.opt.DryRun || p.Mode() == policy.DryRun {
+	if !p.Hides(c.Subject) || s.engine.opt.DryRun || p.Mode() == policy.DryRun {
 		return false
 	}
-	return p.Denies(policy.Target{Subject: subject, Upstream: upstream, Name: name, Caller: s.opt.Caller})
+	return p.Denies(policy.Target{Subject: c.Subject, Upstream: c.Upstream, Name: c.shown(), Caller: s.opt.Caller})
 }
 
 // Hides reports whether the policy leaves anything out of lists of that subject.

@@ -31,10 +31,10 @@ func (e *evaluation) flow() bool {
 		return false
 	}
 	if declared == 0 && e.s.ledger.Damaged() != nil {
-		return e.deny(CheckFlow, "call %s names no destination, and what other servers of this client have shown cannot be read any more", quoted(e.p.call.Name))
+		return e.deny(CheckFlow, "call %s names no destination, and what other servers of this client have shown cannot be read any more", quoted(e.p.call.shown()))
 	}
 	// A trusted value elsewhere says nothing of where the call goes.
-	if declared == 0 && !c.DestinationOptional && !e.verdict(e.s.engine.opt.Flow.Unknown, Question{Check: CheckFlow, Text: fmt.Sprintf("call %s, which sends something out, though no destination was found in its arguments", quoted(e.p.call.Name))}) {
+	if declared == 0 && !c.DestinationOptional && !e.verdict(e.s.engine.opt.Flow.Unknown, Question{Check: CheckFlow, Text: fmt.Sprintf("call %s, which sends something out, though no destination was found in its arguments", quoted(e.p.call.shown()))}) {
 		return false
 	}
 	joined, ok := e.joined(c)

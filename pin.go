@@ -115,10 +115,14 @@ func (e *Engine) settling(first, now time.Time) bool {
 	return age >= 0 && age < e.opt.PinSettle
 }
 
-// unusedRules says which rules name tools that the upstream does not have.
+// unusedRules says which rules name tools that the upstream does not have. Of one of
+// several servers that says nothing: rules name the tools of the others.
 func (s *Session) unusedRules(upstream string, tools []contract.Tool) (notices []contract.Notice) {
 	names := make([]string, len(tools))
 	for i, t := range tools {
+		if t.Shown != "" {
+			return nil
+		}
 		names[i] = t.Name
 	}
 	for _, u := range s.engine.opt.Policy.MatchesNothing(upstream, names) {
@@ -155,11 +159,11 @@ func (s *Session) tool(c Call) (t contract.Tool, why string) {
 		return t, "the tool list of this server is not known yet"
 	}
 	if why := p.changed[c.Name]; why != "" {
-		return t, fmt.Sprintf("tool %s is refused: %s", quoted(c.Name), why)
+		return t, fmt.Sprintf("tool %s is refused: %s", quoted(c.shown()), why)
 	}
 	now, ok := p.current[c.Name]
 	if !ok {
-		return t, fmt.Sprintf("the server lists no tool %s", quoted(c.Name))
+		return t, fmt.Sprintf("the server lists no tool %s", quoted(c.shown()))
 	}
 	return now.Tool, ""
 }

@@ -19,8 +19,12 @@ type Value = doc.Value
 type Call struct {
 	Subject  policy.Subject // policy.Tool, policy.Resource or policy.Prompt
 	Upstream string
-	Name     string // the tool's or prompt's name, or the resource's URI
-	Args     Value  // an object; absent counts as {}
+	Name     string // the tool's or prompt's name, or the resource's URI, as the upstream knows it
+	// Shown is the name that the client sees, where that is another: with the upstream's
+	// prefix. Rules, selectors and the texts of a decision are about it; contracts, pins,
+	// the ledger and budgets are about Upstream and Name. "" is Name.
+	Shown string
+	Args  Value // an object; absent counts as {}
 	// Answers is what the client answers with this call to questions of the server's: it
 	// goes out as content does.
 	Answers Value
@@ -29,6 +33,14 @@ type Call struct {
 	// what a human agreed to holds. It is ignored when the call is not the same, or when
 	// that decision was a refusal.
 	Continues DecisionID
+}
+
+// shown is the name that the client sees.
+func (c Call) shown() string {
+	if c.Shown == "" {
+		return c.Name
+	}
+	return c.Shown
 }
 
 // askLead is what the reason of an ask starts with.
@@ -366,7 +378,7 @@ func (e *evaluation) policy() bool {
 	case policy.Allow:
 		return true
 	case policy.Ask:
-		q := Question{Check: CheckPolicy, Text: fmt.Sprintf("%s %s: %s", verb(e.p.call.Subject), quoted(e.p.call.Name), reason)}
+		q := Question{Check: CheckPolicy, Text: fmt.Sprintf("%s %s: %s", verb(e.p.call.Subject), quoted(e.p.call.shown()), reason)}
 		if e.policyDry() {
 			e.would = &Decision{Verdict: Ask, Check: CheckPolicy, Reason: q.Text}
 			return true
@@ -375,15 +387,15 @@ func (e *evaluation) policy() bool {
 		return true
 	default:
 		if r.Rule != nil {
-			return e.denyRule(CheckPolicy, "rule %s refuses %s %s: %s", quoted(r.Rule.Name), e.p.call.Subject, quoted(e.p.call.Name), reason)
+			return e.denyRule(CheckPolicy, "rule %s refuses %s %s: %s", quoted(r.Rule.Name), e.p.call.Subject, quoted(e.p.call.shown()), reason)
 		}
-		return e.denyRule(CheckPolicy, "%s %s: %s", e.p.call.Subject, quoted(e.p.call.Name), reason)
+		return e.denyRule(CheckPolicy, "%s %s: %s", e.p.call.Subject, quoted(e.p.call.shown()), reason)
 	}
 }
 
 func (e *evaluation) target() policy.Target {
 	c := e.p.call
-	return policy.Target{Subject: c.Subject, Upstream: c.Upstream, Name: c.Name, Caller: e.s.opt.Caller, Args: c.Args}
+	return policy.Target{Subject: c.Subject, Upstream: c.Upstream, Name: c.shown(), Caller: e.s.opt.Caller, Args: c.Args}
 }
 
 // facts are what rules may ask of the session; nil where no rule asks.
@@ -411,7 +423,7 @@ func (e *evaluation) budget(ctx context.Context) bool {
 		return true
 	}
 	if *c.MaxCalls == 0 {
-		return e.deny(CheckBudget, "%s is forbidden: its contract (%s) sets max_calls: 0", quoted(e.p.call.Name), c.Source)
+		return e.deny(CheckBudget, "%s is forbidden: its contract (%s) sets max_calls: 0", quoted(e.p.call.shown()), c.Source)
 	}
 	var total int64
 	var ok bool
@@ -426,10 +438,10 @@ func (e *evaluation) budget(ctx context.Context) bool {
 		total, ok, err = e.s.engine.opt.Store.Add(ctx, e.counter(), 1, *c.MaxCalls)
 	}
 	if err != nil {
-		return e.deny(CheckBudget, "the budget of %s could not be read", quoted(e.p.call.Name))
+		return e.deny(CheckBudget, "the budget of %s could not be read", quoted(e.p.call.shown()))
 	}
 	if !ok {
-		return e.deny(CheckBudget, "%s was called %s in this session, and max_calls is %d", quoted(e.p.call.Name), times(total), *c.MaxCalls)
+		return e.deny(CheckBudget, "%s was called %s in this session, and max_calls is %d", quoted(e.p.call.shown()), times(total), *c.MaxCalls)
 	}
 	e.p.charged = true
 	return true

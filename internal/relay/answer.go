@@ -42,7 +42,7 @@ func (r *Relay) clientResponse(ctx context.Context, m mcp.Message) {
 	if contentful[a.method] && m.Result != nil && !r.mayAnswer(ctx, a, m.Result) {
 		return
 	}
-	r.send(m.Raw)
+	r.send(m)
 }
 
 // mayAnswer decides and records an answer. One that may not go out becomes an error for
@@ -68,6 +68,6 @@ func (r *Relay) mayAnswer(ctx context.Context, a asked, result []byte) bool {
 		text += cannotAsk(c.decision)
 	}
 	r.log.Warn("an answer of the client is refused", "method", a.method, "reason", c.decision.Reason)
-	r.send(mcp.ErrorResponse(a.id, mcp.CodeRefused, text, nil))
+	r.send(built(mcp.ErrorResponse(a.id, mcp.CodeRefused, text, nil)))
 	return false
 }

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/policy"
 )
@@ -30,6 +31,6 @@ func (r *Relay) shown(c *call, m mcp.Message) mcp.Message {
 			return false
 		}
 		name, ok := mcp.Str(f[0])
-		return ok && r.opt.Session.Hidden(l.subject, r.opt.Upstream, name)
+		return ok && r.opt.Session.Hidden(sallyport.Call{Subject: l.subject, Upstream: r.opt.Upstream, Name: name, Shown: r.shownName(l.subject, name)})
 	})
 }

@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"context"
 	"crypto/sha256"
 
 	"github.com/sallyport-dev/sallyport"
@@ -58,7 +57,7 @@ func (r *Relay) judgeNamed(c *call, m mcp.Message, s policy.Subject) string {
 	}
 	c.target = name
 	r.continues(c, f[3])
-	c.judged = []sallyport.Call{{Subject: s, Upstream: r.opt.Upstream, Name: name, Args: c.args, Answers: answers}}
+	c.judged = []sallyport.Call{{Subject: s, Upstream: r.opt.Upstream, Name: name, Shown: r.shownName(s, name), Args: c.args, Answers: answers}}
 	return ""
 }
 
@@ -77,7 +76,7 @@ func (r *Relay) judgeURI(c *call, m mcp.Message) string {
 	}
 	c.target = uri
 	r.continues(c, f[1])
-	c.judged = []sallyport.Call{{Subject: policy.Resource, Upstream: r.opt.Upstream, Name: uri, Answers: answers}}
+	c.judged = []sallyport.Call{{Subject: policy.Resource, Upstream: r.opt.Upstream, Name: uri, Shown: r.shownName(policy.Resource, uri), Answers: answers}}
 	return ""
 }
 
@@ -123,6 +122,7 @@ func (r *Relay) judgeCompletion(c *call, m mcp.Message) string {
 	if j.Args, ok = completionArgs(f[1], f[2]); !ok {
 		return "params.argument and params.context.arguments cannot be read"
 	}
+	j.Shown = r.shownName(j.Subject, j.Name)
 	c.target, c.args = j.Name, j.Args
 	c.judged = []sallyport.Call{j}
 	return ""
@@ -178,7 +178,7 @@ func (r *Relay) judgeListen(c *call, m mcp.Message) string {
 		if u.Kind() != doc.String {
 			return "params.notifications.resourceSubscriptions has to hold strings"
 		}
-		c.judged = append(c.judged, sallyport.Call{Subject: policy.Resource, Upstream: r.opt.Upstream, Name: u.String()})
+		c.judged = append(c.judged, sallyport.Call{Subject: policy.Resource, Upstream: r.opt.Upstream, Name: u.String(), Shown: r.shownName(policy.Resource, u.String())})
 	}
 	return ""
 }
@@ -192,18 +192,18 @@ func (r *Relay) continues(c *call, raw []byte) {
 
 // submit takes a judged request on: a tool call waits until the tool list is known, and
 // a write until the one before it has ended.
-func (r *Relay) submit(ctx context.Context, c *call, m mcp.Message) {
-	if c.method == "tools/call" && !r.listed(ctx, c, m) {
+func (r *Relay) submit(c *call, m mcp.Message) {
+	if c.method == "tools/call" && !r.listed(c, m) {
 		return
 	}
-	r.admit(ctx, c)
+	r.admit(c)
 }
 
-func (r *Relay) admit(ctx context.Context, c *call) {
+func (r *Relay) admit(c *call) {
 	if c.method == "tools/call" && r.opt.Session.Writes(c.judged[0]) && !r.takeWrite(c) {
 		return
 	}
-	r.decide(ctx, c)
+	r.decide(c)
 }
 
 // takeWrite gives the write slot to c, or lets it wait.
@@ -239,12 +239,12 @@ func (r *Relay) releaseWrite(c *call) {
 	}
 	r.mu.Unlock()
 	if next != nil {
-		go r.decide(context.Background(), next)
+		go r.decide(next)
 	}
 }
 
 // decide puts the engine's verdict on a request, records it and acts on it.
-func (r *Relay) decide(ctx context.Context, c *call) {
+func (r *Relay) decide(c *call) {
 	if len(c.judged) == 0 {
 		r.forward(c)
 		return
@@ -262,13 +262,13 @@ func (r *Relay) decide(ctx context.Context, c *call) {
 			j.Continues = r.stateDecision(c.state)
 			c.again = false
 		}
-		d := r.opt.Session.Decide(ctx, j)
+		d := r.opt.Session.Decide(c.ctx, j)
 		if c.method == "tools/call" && d.Writes && d.Runs() && !r.takeWrite(c) {
 			c.decision = d // its contract became a writing one since it was asked
 			return
 		}
 		if d.Runs() {
-			d = r.opt.Session.Start(ctx, d.ID)
+			d = r.opt.Session.Start(c.ctx, d.ID)
 		}
 		if i > 0 && d.Runs() && c.decision.Verdict != sallyport.Allow {
 			r.opt.Session.Forget(d.ID) // the first that would have been refused is recorded
@@ -327,7 +327,7 @@ func (r *Relay) wanted(c *call) bool {
 // forward sends the bytes that were judged.
 func (r *Relay) forward(c *call) {
 	r.mu.Lock()
-	frame := c.frame
+	m := c.m
 	r.dropFrame(c)
 	if r.calls[c.id.Key()] != c {
 		r.mu.Unlock()
@@ -336,13 +336,13 @@ func (r *Relay) forward(c *call) {
 	}
 	c.forwarded = true
 	r.mu.Unlock()
-	r.send(frame)
+	r.send(m)
 	r.mu.Lock()
 	c.sent = true
 	cancel := c.cancel
 	r.mu.Unlock()
 	if cancel != nil {
-		r.send(cancel)
+		r.send(*cancel)
 	}
 }
 
@@ -385,9 +385,9 @@ func (r *Relay) refuse(c *call) {
 		data = nil
 	}
 	if c.method == "tools/call" {
-		r.reply(c, mcp.ToolRefusal(c.id, text, data, c.modern))
+		r.reply(c, built(mcp.ToolRefusal(c.id, text, data, c.modern)))
 	} else {
-		r.reply(c, mcp.ErrorResponse(c.id, mcp.CodeRefused, text, data))
+		r.reply(c, built(mcp.ErrorResponse(c.id, mcp.CodeRefused, text, data)))
 	}
 }
 

@@ -23,7 +23,7 @@ func TestB001B002LargeFrames(t *testing.T) {
 }
 
 func TestB002TooLargeIsAnsweredAndTheSessionGoesOn(t *testing.T) {
-	g := newRig(t, rigOptions{options: func(o *Options) { o.MaxMessage = 10_000 }})
+	g := newRig(t, rigOptions{options: func(o *PipeOptions) { o.MaxMessage = 10_000 }})
 	big := strings.Repeat("a", 20_000)
 	g.call(1, "echo", `{"big":"`+big+`"}`)
 	g.wantError("1", -32600)
@@ -57,7 +57,7 @@ func TestB004AnswersAfterEndOfInput(t *testing.T) {
 
 func TestDrainIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(t, rigOptions{noAudit: true, options: func(o *Options) { o.Drain = 10 * time.Second }})
+		g := newRig(t, rigOptions{noAudit: true, options: func(o *PipeOptions) { o.Drain = 10 * time.Second }})
 		g.call(1, "echo", `{}`)
 		g.serverHears()
 		start := time.Now()
@@ -111,7 +111,7 @@ func TestB007InvalidUTF8(t *testing.T) {
 }
 
 func TestB014ServerOutputEnds(t *testing.T) {
-	g := newRig(t, rigOptions{options: func(o *Options) { o.HowServerEnded = func() string { return "exit status 9" } }})
+	g := newRig(t, rigOptions{options: func(o *PipeOptions) { o.HowServerEnded = func() string { return "exit status 9" } }})
 	g.call(1, "echo", `{}`)
 	g.call("two", "echo", `{}`)
 	g.serverHears()
