@@ -403,7 +403,8 @@ func (e *evaluation) facts() *policy.Facts {
 	if !e.s.engine.asksFacts {
 		return nil
 	}
-	return &policy.Facts{Style: e.s.engine.opt.PathStyle, Resolve: e.s.engine.opt.Resolve, Origins: e.origins}
+	_, resolve := e.s.engine.place(e.p.call.Upstream)
+	return &policy.Facts{Style: e.s.engine.opt.PathStyle, Resolve: resolve, Origins: e.origins}
 }
 
 func verb(s policy.Subject) string {
