@@ -41,8 +41,9 @@ var mayImport = map[string][]string{
 	"internal/bridge":   {"doc", "internal/mcp", "internal/quote", "internal/upstream"},
 
 	// Who calls over the network, and how it gets in.
-	"internal/token": {},
-	"internal/serve": {"internal/mcp", "internal/streamhttp", "internal/token"},
+	"internal/token":    {},
+	"internal/instance": {},
+	"internal/serve":    {"internal/mcp", "internal/streamhttp", "internal/token"},
 
 	// The edges.
 	"internal/pins":      {".", "contract", "doc"},
@@ -90,7 +91,7 @@ var noEngine = []string{
 // thirdParty says who may import a module of others, its tests apart. Whoever is not
 // listed may not.
 var thirdParty = map[string][]string{
-	"github.com/gofrs/flock":                {"audit", "internal/relay"},
+	"github.com/gofrs/flock":                {"audit", "internal/instance", "internal/relay"},
 	"github.com/modelcontextprotocol":       {"internal/demo", "e2e"},
 	"github.com/nlnwa/whatwg-url":           {"flow"},
 	"github.com/spf13/cobra":                {"internal/cli"},
