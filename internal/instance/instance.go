@@ -67,11 +67,11 @@ func Register(dir, config, transport string) (*Instance, error) {
 	i := &Instance{requests: make(chan struct{}, 1), deaf: func() {}, state: State{PID: os.Getpid(), Config: config, Transport: transport, Started: time.Now().UTC().Truncate(time.Second)}}
 	i.base = filepath.Join(dir, key(config)+"-"+strconv.Itoa(i.state.PID))
 	i.lock = flock.New(i.base+lockName, flock.SetPermissions(0o600))
-	switch ok, err := i.lock.TryLock(); {
-	case err != nil:
-		return nil, err
-	case !ok:
-		return nil, fmt.Errorf("%s is held by another process", i.base+lockName)
+	// Whoever looks for gateways may just be asking about what another left under this name.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if ok, err := i.lock.TryLockContext(ctx, time.Millisecond); !ok {
+		return nil, fmt.Errorf("%s cannot be locked: %w", i.base+lockName, err)
 	}
 	i.deaf = i.listen() // before anybody can find it
 	if err := i.write(); err != nil {
@@ -183,11 +183,12 @@ func Find(dir, config string, pid int) ([]Found, error) {
 	return found, nil
 }
 
-// runs reports that a process holds the lock.
+// runs reports that a process holds the lock. It asks for a shared one: two that ask at
+// once must not take each other for a gateway.
 func runs(base string) bool {
 	l := flock.New(base+lockName, flock.SetFlag(os.O_RDWR))
 	defer l.Close()
-	ok, err := l.TryLock()
+	ok, err := l.TryRLock()
 	return !ok && err == nil
 }
 
