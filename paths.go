@@ -18,7 +18,7 @@ func (e *evaluation) path() bool {
 		return true
 	}
 	root := c.Confine
-	roots, resolve := e.s.engine.place(e.p.call.Upstream)
+	roots, resolve := e.by.place(e.p.call.Upstream)
 	if root == nil {
 		root = roots
 	}
