@@ -95,6 +95,15 @@ func (m *memoryStore) Add(ctx context.Context, counter string, n, limit int64) (
 	return total, true, nil
 }
 
+// forget drops counters.
+func (m *memoryStore) forget(counters map[string]struct{}) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for c := range counters {
+		delete(m.counters, c)
+	}
+}
+
 func (m *memoryStore) Take(ctx context.Context, buckets []Bucket, debit bool) (bool, time.Duration, error) {
 	if err := ctx.Err(); err != nil {
 		return false, 0, err
