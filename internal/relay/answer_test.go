@@ -69,3 +69,15 @@ func TestInputResponsesAreContent(t *testing.T) {
 	g.wantError("4", -32602)
 	g.quiet()
 }
+
+// Nor do the names in an answer that is no message leave with its refusal.
+func TestRefusalOfAnAnswerQuotesNothing(t *testing.T) {
+	g := newRig(t, rigOptions{})
+	const ask = `{"jsonrpc":"2.0","id":"q","method":"roots/list"}`
+	g.server(ask)
+	g.clientWants(ask)
+	g.client(`{"jsonrpc":"2.0","id":"q","Result":"x","result":{"roots":[]},"https://a.example/secret":1,"https://a.example/secret":2}`)
+	if got := g.serverHears(); !strings.Contains(got, `"id":"q","error"`) || strings.Contains(got, "example") || strings.Contains(got, "Result") {
+		t.Errorf("the server hears %s", got)
+	}
+}

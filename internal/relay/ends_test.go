@@ -184,6 +184,25 @@ func TestServerFailed(t *testing.T) {
 	}
 }
 
+// A cancelled write that turns out to get no answer keeps no other waiting.
+func TestFailedWriteFreesTheOthers(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	e := newEnds(t, fmt.Sprintf("version: 1\ntools:\n  write_file: {write_params: [path], allowed_path_prefixes: [%q]}", dir), func(o *Options) { o.CancelGrace = time.Hour })
+	args := fmt.Sprintf(`{"path":%q}`, filepath.Join(dir, "a"))
+	e.fromClient(callFrame(1, "write_file", args))
+	e.list()
+	e.wantServer(callFrame(1, "write_file", args))
+	const cancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`
+	e.fromClient(cancel)
+	e.wantServer(cancel)
+	e.fromClient(callFrame(2, "write_file", args))
+	if len(e.server) > 0 {
+		t.Fatal("the second write did not wait")
+	}
+	e.relay.ServerFailed(mcp.IntID(1), "it was cancelled")
+	e.wantServer(callFrame(2, "write_file", args))
+}
+
 func TestDrainAndEnd(t *testing.T) {
 	e := newEnds(t, mailConfig, nil)
 	ask := func(id string) string { return `{"jsonrpc":"2.0","id":"` + id + `","method":"roots/list"}` }
@@ -213,11 +232,15 @@ func TestDrainAndEnd(t *testing.T) {
 	within(t, idle, "idle")
 	e.fromClient(fmt.Sprintf(ping, 3)) // whoever drains may still be given one
 	e.wantServer(fmt.Sprintf(ping, 3))
+	e.fromServer(`{"jsonrpc":"2.0","id":3,"result":{}}`, mcp.ID{})
+	e.wantClient(`{"jsonrpc":"2.0","id":3,"result":{}}`, "3")
+	e.fromClient(fmt.Sprintf(ping, 5))
+	e.wantServer(fmt.Sprintf(ping, 5))
 
 	e.relay.End(t.Context(), "the session is over")
-	e.wantClientPart("the session is over before it answered", "3")
+	e.wantClientPart("the session is over before it answered", "5")
 	e.relay.End(t.Context(), "again")
-	e.fromServer(`{"jsonrpc":"2.0","id":3,"result":{}}`, mcp.ID{})
+	e.fromServer(`{"jsonrpc":"2.0","id":5,"result":{}}`, mcp.ID{})
 	e.fromClient(fmt.Sprintf(ping, 4))
 	e.wantClientPart("the relay has ended", "4")
 	var session []string

@@ -63,6 +63,9 @@ func TestClientsOtherTasks(t *testing.T) {
 	g := newRig(t, rigOptions{config: mailConfig})
 	g.serverAsks(50, "roots/list", `{}`)
 	g.tells(50, `{"roots":[],"task":{"taskId":"c1"}}`)
+	g.hostsTask(51, "known")
+	g.serverAsks(52, "tasks/get", `{"taskId":"known"}`)
+	g.tells(52, `{"taskId":"known","task":{"taskId":"c1"}}`)
 	for i, c := range []struct {
 		method, params string
 		code           int
