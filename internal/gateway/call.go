@@ -95,6 +95,7 @@ func (c *call) run() {
 			}
 		}
 		if last {
+			c.release() // before the client can know
 			c.deliver(answer)
 			return
 		}
@@ -139,14 +140,21 @@ func (c *call) status(answer []byte) int {
 	return http.StatusOK
 }
 
-// finished forgets a call that has its answer.
-func (c *call) finished() {
+// release lets the client use the id again.
+func (c *call) release() {
 	s := c.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.calls[c.m.ID.Key()] == c {
 		delete(s.calls, c.m.ID.Key())
 	}
+}
+
+// finished forgets a call that has its answer.
+func (c *call) finished() {
+	s := c.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	delete(s.everyCall, c)
 	c.mu.Lock()
 	counted := !c.uncounted
@@ -195,6 +203,7 @@ func (c *call) cancel(notice []byte) {
 	if !c.box.finish(nil) {
 		return
 	}
+	c.release()
 	c.giveUp(notice)
 }
 
