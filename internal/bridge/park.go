@@ -50,6 +50,19 @@ func (s *StatelessConn) put(c *call, m mcp.Message) *Refusal {
 	return nil
 }
 
+// withdrawn takes back a question that the server does not want answered any more.
+func (s *StatelessConn) withdrawn(m mcp.Message) {
+	id, err := mcp.ParseID(at(m.Params, "requestId"))
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.calls {
+		c.questions = slices.DeleteFunc(c.questions, func(q *question) bool { return q.id.Key() == id.Key() })
+	}
+}
+
 // add is called with the bridge's lock held.
 func (c *call) add(q *question) {
 	c.count++
@@ -74,12 +87,12 @@ func (s *StatelessConn) park(c *call) (result []byte, ok bool) {
 	if len(c.questions) == 0 {
 		return nil, false
 	}
-	if len(s.parked) == maxParked || s.ctx.Err() != nil {
+	if len(s.parked) == maxParked || c.rounds == MaxRounds || s.ctx.Err() != nil {
 		left := c.questions
 		c.questions = nil
 		for _, q := range left {
 			if !q.id.IsZero() {
-				s.out.send(refuse(mcp.CodeInternal, "too many calls wait for answers of the client").Answer(q.id))
+				s.out.send(refuse(mcp.CodeInternal, "the client cannot be asked: too many calls wait for it, or this one asked too often").Answer(q.id))
 			}
 		}
 		return nil, false
@@ -215,11 +228,8 @@ func (s *StatelessConn) pages(c *call, w *waiting) (mcp.Message, error) {
 		questions = append(questions, &question{method: "elicitation/create", params: params})
 	}
 	s.mu.Lock()
-	tired := c.rounds == MaxRounds
-	if !tired {
-		for _, q := range questions {
-			c.add(q)
-		}
+	for _, q := range questions {
+		c.add(q)
 	}
 	s.mu.Unlock()
 	if result, ok := s.park(c); ok {
