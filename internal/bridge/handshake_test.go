@@ -254,7 +254,7 @@ func TestHandshakeQuestionAnsweredWithAnError(t *testing.T) {
 func TestHandshakeRounds(t *testing.T) {
 	for _, rounds := range []int{MaxRounds, MaxRounds + 1} {
 		n := 0
-		r := newHandshake(t, initParams, everything, besideListen(func(_ context.Context, m mcp.Message, _ func(string)) (string, error) {
+		r := newHandshake(t, initParams, `{}`, besideListen(func(_ context.Context, m mcp.Message, _ func(string)) (string, error) {
 			if n++; n > rounds {
 				return answer(m, `{"content":[]}`)
 			}

@@ -74,7 +74,7 @@ func (h *HandshakeConn) run(ctx context.Context, s *stream) {
 			case s.first <- err:
 			default: // acknowledged before
 			}
-			if err != nil {
+			if !taken {
 				return
 			}
 		}
