@@ -1,6 +1,7 @@
 package sallyport_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -254,6 +255,25 @@ func TestAnEndedSessionRefuses(t *testing.T) {
 	}
 	s.Observe(sallyport.Output{Upstream: "u", Tool: "read", Call: running.Call, Value: value(t, `"eve@attacker.example"`)})
 	sends(t, other, "eve@attacker.example", sallyport.Deny)
+}
+
+// endingStore ends a session while it decides.
+type endingStore struct {
+	sallyport.Store
+	end func()
+}
+
+func (e *endingStore) Add(ctx context.Context, counter string, n, limit int64) (int64, bool, error) {
+	e.end()
+	return e.Store.Add(ctx, counter, n, limit)
+}
+
+func TestWhatIsDecidedWhenTheSessionEndsDoesNotRun(t *testing.T) {
+	store := &endingStore{Store: sallyport.NewMemoryStore(nil)}
+	s := enter(t, engine(t, sallyport.Options{Contracts: contracts(t, office), Store: store}), "a")
+	store.end = s.End
+	d := decide(t, s, "scarce", `{}`)
+	want(t, s.Start(t.Context(), d.ID), sallyport.Deny, sallyport.CheckApproval, "not open")
 }
 
 // Whatever the order: what one session of a caller saw is untrusted in the caller's other

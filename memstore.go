@@ -36,8 +36,8 @@ type memoryStore struct {
 	puts     int // since expired values were last swept
 }
 
-// bucketState is one bucket. A limiter asks for its tokens one by one; looking without
-// taking, and taking from all or none, are done under the store's lock.
+// bucketState is one bucket. A limiter takes only from itself, and at once: looking, and
+// taking from all or none, happen under the store's lock.
 type bucketState struct {
 	*rate.Limiter
 	last   time.Time // when tokens were last taken

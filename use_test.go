@@ -182,7 +182,10 @@ func TestRatesGoOnUnderTheNewConfiguration(t *testing.T) {
 	want(t, r.s.Start(t.Context(), open.ID), sallyport.Allow, "", "")
 	want(t, start(r), sallyport.Deny, sallyport.CheckRate, "retry in 2.0s")
 	// Without the limit.
+	r.clock.add(d.Retry)
+	open = decide(t, r.s, "read", `{}`)
 	r.use(allowAll, office)
+	want(t, r.s.Start(t.Context(), open.ID), sallyport.Allow, "", "")
 	want(t, start(r), sallyport.Allow, "", "")
 }
 

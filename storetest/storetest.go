@@ -162,7 +162,14 @@ func bucketRefill(t *testing.T, s sallyport.Store, k *clock) {
 	}
 	k.add(-time.Hour)
 	take(t, s, false, b)
-	k.add(time.Hour + 500*time.Millisecond)
+	two := sallyport.Bucket{Name: "b", Rate: 2, Burst: 2}
+	k.add(time.Hour)
+	take(t, s, true, two)
+	k.add(-time.Hour)
+	take(t, s, true, two)
+	k.add(time.Hour)
+	take(t, s, false, two) // the hour does not count a second time
+	k.add(500 * time.Millisecond)
 	take(t, s, true, b)
 	k.add(time.Hour)
 	take(t, s, true, b)
