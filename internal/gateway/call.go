@@ -33,6 +33,7 @@ type call struct {
 	cancelled []byte     // the client's notice, or one of the gateway's own
 	legs      []*leg
 	uncounted bool            // no longer in session.open
+	badStatus bool            // the request is malformed: 400 in stateless versions
 	heard     map[*place]bool // of a subscription: upstreams that were listened to before
 
 	follows [kindCount]bool // of a subscription: lists whose changes it hears of; guarded by session.mu
@@ -126,6 +127,12 @@ func (c *call) deliver(answer []byte) {
 func (c *call) status(answer []byte) int {
 	if c.s.era != upstream.Stateless {
 		return http.StatusOK
+	}
+	c.mu.Lock()
+	malformed := c.badStatus
+	c.mu.Unlock()
+	if malformed {
+		return http.StatusBadRequest
 	}
 	m, bad := mcp.Parse(answer)
 	if bad != nil || m.Error == nil {

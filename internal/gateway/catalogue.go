@@ -56,10 +56,12 @@ func (s *session) list(ctx context.Context, k kind, fresh bool, request mcp.Mess
 		s.mu.Unlock()
 		return m
 	}
-	changes := s.catalogue.changes[k]
 	s.mu.Unlock()
 
 	links := s.openAll(ctx, u, false)
+	s.mu.Lock()
+	changes := s.catalogue.changes[k]
+	s.mu.Unlock()
 	lists := make([]*listedBy, len(links))
 	var wait sync.WaitGroup
 	complete := len(links) == len(u.places)

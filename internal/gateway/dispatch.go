@@ -21,6 +21,9 @@ func (c *call) dispatch() {
 		return
 	}
 	if why := c.lacks(); why != "" {
+		c.mu.Lock()
+		c.badStatus = true
+		c.mu.Unlock()
 		c.fail(mcp.CodeInvalidParams, why)
 		return
 	}

@@ -119,6 +119,9 @@ func (l *link) open() {
 		l.end(l.err.Error())
 		return
 	}
+	for k := range kindCount {
+		l.s.stale(l.place, k) // another conversation may see another list
+	}
 	l.catchUp()
 	close(l.ready)
 	l.s.linked(l)
@@ -263,11 +266,6 @@ func (l *link) do(out outgoing) {
 // failure says to a client why there is no answer.
 func failure(upstream string, err error) string {
 	return fmt.Sprintf("the server %s did not answer: %v", quote.Value(upstream, 64), err)
-}
-
-// fromServer takes what the server sends, as the client's version has it.
-func (l *link) fromServer(m mcp.Message, about mcp.ID) {
-	l.relay.FromServer(l.ctx, m, about)
 }
 
 // lost ends a link whose conversation is over, and sees to another one if somebody waits for

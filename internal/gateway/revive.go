@@ -108,9 +108,6 @@ func (s *session) linked(l *link) {
 	was := s.reviving[l.place.Name]
 	delete(s.reviving, l.place.Name)
 	s.mu.Unlock()
-	for k := range kindCount {
-		s.stale(l.place, k)
-	}
 	if was {
 		s.log.Info("an upstream is back", "upstream", l.place.Name)
 		s.announce(l.hello.has)

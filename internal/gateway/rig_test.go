@@ -191,10 +191,12 @@ func (c *conn) die(err error) {
 	}
 }
 
-func (c *conn) Era() upstream.Era             { return c.s.era }
-func (c *conn) Version() string               { return map[upstream.Era]string{upstream.Handshake: mcp.V20251125, upstream.Stateless: mcp.V20260728}[c.s.era] }
-func (c *conn) Done() <-chan struct{}         { return c.done }
-func (c *conn) Close(context.Context) error   { c.die(upstream.ErrClosed); return nil }
+func (c *conn) Era() upstream.Era { return c.s.era }
+func (c *conn) Version() string {
+	return map[upstream.Era]string{upstream.Handshake: mcp.V20251125, upstream.Stateless: mcp.V20260728}[c.s.era]
+}
+func (c *conn) Done() <-chan struct{}       { return c.done }
+func (c *conn) Close(context.Context) error { c.die(upstream.ErrClosed); return nil }
 func (c *conn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
