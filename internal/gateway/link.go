@@ -70,7 +70,7 @@ func (s *session) linkTo(ctx context.Context, p *place) (l *link, fresh bool, er
 	case s.ended:
 		s.mu.Unlock()
 		return nil, false, errEnded
-	case l == nil || l.place != p: // Reload drains the one that was there
+	case l == nil || l.place != p || l.isOver(): // Reload drains the one that was there
 		l, fresh = s.newLink(p), true
 		s.links[p.Name] = l
 		go l.open()
@@ -82,6 +82,19 @@ func (s *session) linkTo(ctx context.Context, p *place) (l *link, fresh bool, er
 		return nil, fresh, context.Cause(ctx)
 	}
 	return l, fresh, l.err
+}
+
+// isOver reports that a link's conversation has ended, whether or not that was dealt with.
+func (l *link) isOver() bool {
+	if !l.isReady() {
+		return false
+	}
+	select {
+	case <-l.conn.Done():
+		return true
+	default:
+		return false
+	}
 }
 
 // newLink is called with mu held.
