@@ -15,20 +15,26 @@ import (
 // reloads that do not change its server.
 type place struct {
 	Upstream
-	open func(context.Context, upstream.Client, func(mcp.Message)) (upstream.Conn, mcp.Message, error)
+	open opener
 }
+
+// opener begins a conversation: Server.Open, but for tests.
+type opener func(context.Context, upstream.Client, func(mcp.Message)) (upstream.Conn, mcp.Message, error)
+
+func openServer(u Upstream) opener { return u.Server.Open }
 
 // setup is one configuration. Reload puts another in its place.
 type setup struct {
 	Options
 	naming naming
 	places []*place // in order
+	opener func(Upstream) opener
 }
 
-func newSetup(o Options, before *setup) *setup {
-	u := &setup{Options: o, naming: o.naming()}
+func newSetup(o Options, before *setup, open func(Upstream) opener) *setup {
+	u := &setup{Options: o, naming: o.naming(), opener: open}
 	for _, up := range o.Upstreams {
-		p := &place{Upstream: up, open: up.Server.Open}
+		p := &place{Upstream: up, open: open(up)}
 		if before != nil {
 			if old := before.place(up.Name); old != nil && old.Server == up.Server {
 				p = old
@@ -75,7 +81,7 @@ func New(o Options) (*Gateway, error) {
 		quiet: make(chan struct{}), sessions: make(map[*session]struct{}), handshake: make(map[*streamhttp.Session]*session),
 		stateless: make(map[string]statelessCaller), tasks: make(map[string]*taskTable),
 	}
-	g.setup.Store(newSetup(o, nil))
+	g.setup.Store(newSetup(o, nil, openServer))
 	return g, nil
 }
 

@@ -141,18 +141,20 @@ func (s *session) openAll(ctx context.Context, u *setup, again bool) []*link {
 	var wait sync.WaitGroup
 	for i, p := range u.places {
 		s.mu.Lock()
-		absent := s.reviving[p.Name]
+		absent := s.absent[p] && s.links[p.Name] == nil
 		s.mu.Unlock()
 		if absent && !again {
 			continue
 		}
 		wait.Go(func() {
 			l, err := s.link(ctx, p)
-			if err != nil {
-				s.revive(p)
+			if err == nil {
+				open[i] = l
 				return
 			}
-			open[i] = l
+			s.mu.Lock()
+			s.absent[p] = true // it may be late
+			s.mu.Unlock()
 		})
 	}
 	wait.Wait()

@@ -130,6 +130,7 @@ func (l *link) open() {
 		l.s.forget(l)
 		close(l.ready)
 		l.end(l.err.Error())
+		l.s.revive(l.place)
 		return
 	}
 	for k := range kindCount {

@@ -20,7 +20,7 @@ func (g *Gateway) Reload(ctx context.Context, o Options, callers func(name strin
 		return err
 	}
 	before := g.setup.Load()
-	next := newSetup(o, before)
+	next := newSetup(o, before, before.opener)
 	g.setup.Store(next)
 	g.mu.Lock()
 	all := make([]*session, 0, len(g.sessions))
@@ -110,16 +110,14 @@ func (s *session) swap(next *setup) (gone []*link) {
 		s.catalogue.merged[k] = nil
 		s.catalogue.changes[k]++
 	}
-	var fresh []*place
 	for _, p := range next.places {
-		if s.links[p.Name] == nil {
-			fresh = append(fresh, p)
+		if s.era == upstream.Handshake && s.greeted && !s.ended && s.links[p.Name] == nil {
+			l := s.newLink(p)
+			s.links[p.Name], s.absent[p] = l, true
+			go l.open()
 		}
 	}
 	s.mu.Unlock()
-	for _, p := range fresh {
-		s.revive(p)
-	}
 	return gone
 }
 

@@ -71,45 +71,50 @@ func (s *session) revive(p *place) {
 		return
 	}
 	s.mu.Lock()
-	waits := s.reviving[p.Name]
-	s.reviving[p.Name] = true
+	tried := s.reviving[p]
+	s.reviving[p], s.absent[p] = true, true
 	s.mu.Unlock()
-	if waits {
-		return
+	if !tried {
+		go s.retry(p)
 	}
-	go func() {
-		for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
-			t := time.NewTimer(wait)
-			select {
-			case <-t.C:
-			case <-s.ctx.Done():
-				t.Stop()
-				return
-			}
-			if s.setup().place(p.Name) != p {
-				return
-			}
-			_, err := s.link(s.ctx, p)
-			if err == nil {
-				return
-			}
-			var paused *upstream.Paused
-			if errors.As(err, &paused) {
-				wait = max(wait/2, min(time.Until(paused.Until), lastRetry))
-			}
-		}
-	}()
 }
 
-// linked tells a client that what an upstream has is there, if it was told that it is not,
-// or could not see that it is.
+func (s *session) retry(p *place) {
+	defer func() {
+		s.mu.Lock()
+		delete(s.reviving, p)
+		s.mu.Unlock()
+	}()
+	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+		t := time.NewTimer(wait)
+		select {
+		case <-t.C:
+		case <-s.ctx.Done():
+			t.Stop()
+			return
+		}
+		if s.setup().place(p.Name) != p {
+			return
+		}
+		_, err := s.link(s.ctx, p)
+		if err == nil {
+			return
+		}
+		var paused *upstream.Paused
+		if errors.As(err, &paused) {
+			wait = max(wait/2, min(time.Until(paused.Until), lastRetry))
+		}
+	}
+}
+
+// linked tells a client that what an upstream has is there, if it could not see that it is.
 func (s *session) linked(l *link) {
 	s.mu.Lock()
-	was := s.reviving[l.place.Name]
-	delete(s.reviving, l.place.Name)
+	was := s.absent[l.place]
+	delete(s.absent, l.place)
 	s.mu.Unlock()
 	if was {
-		s.log.Info("an upstream is back", "upstream", l.place.Name)
+		s.log.Info("an upstream is there", "upstream", l.place.Name)
 		s.announce(l.hello.has)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -282,7 +283,7 @@ func newRig(t *testing.T, o Options, servers ...*server) *rig {
 		t.Fatal(err)
 	}
 	r.Gateway = g
-	r.connect()
+	g.setup.Store(newSetup(g.setup.Load().Options, nil, r.opener))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -292,6 +293,17 @@ func newRig(t *testing.T, o Options, servers ...*server) *rig {
 		}
 	})
 	return r
+}
+
+// opener leads an upstream to the server of the tests that has its name.
+func (r *rig) opener(u Upstream) opener {
+	for _, s := range r.servers {
+		if s.name == u.Name {
+			return s.open
+		}
+	}
+	r.t.Fatalf("no server is called %s", u.Name)
+	return nil
 }
 
 func (r *rig) upstreams(servers ...*server) (all []Upstream) {
@@ -305,13 +317,27 @@ func (r *rig) upstreams(servers ...*server) (all []Upstream) {
 	return all
 }
 
-// connect puts the servers of the tests behind the places.
-func (r *rig) connect() {
-	for _, s := range r.servers {
-		if p := r.setup.Load().place(s.name); p != nil {
-			p.open = s.open
+// closedConns counts the conversations that are over.
+func (s *server) closedConns() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.conns {
+		c.mu.Lock()
+		if c.closed {
+			n++
 		}
+		c.mu.Unlock()
 	}
+	return n
+}
+
+func readFile(t testing.TB, at string) string {
+	t.Helper()
+	b, err := os.ReadFile(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }
 
 // everything allows every tool, resource and prompt.

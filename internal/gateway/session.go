@@ -55,7 +55,8 @@ type session struct {
 	subscribed  map[string]sub // resources by URI
 	catalogue   catalogue
 	taskTokens  map[string]taskToken // by the token towards the upstream
-	reviving    map[string]bool      // upstreams that are waited for
+	absent      map[*place]bool      // upstreams that the client could not be shown
+	reviving    map[*place]bool      // of those, what is tried again by itself
 	last        time.Time            // a call ended
 	unused      *time.Timer          // ends a stateless session; nil in others
 	gone        func()               // takes it out of the table that it is found in
@@ -75,7 +76,7 @@ func (g *Gateway) newSession(c Caller, era upstream.Era, greeting []byte) (*sess
 		log:   u.Log.With("session", id, "caller", c.Name),
 		links: make(map[string]*link), calls: make(map[string]*call), everyCall: make(map[*call]struct{}),
 		legs: make(map[string]*leg), asked: make(map[string]*question), subscribed: make(map[string]sub),
-		taskTokens: make(map[string]taskToken), reviving: make(map[string]bool),
+		taskTokens: make(map[string]taskToken), absent: make(map[*place]bool), reviving: make(map[*place]bool),
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	g.mu.Lock()
