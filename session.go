@@ -460,8 +460,9 @@ func (e *evaluation) budget(ctx context.Context) bool {
 	case e.p.charged || e.again && !e.anew:
 		return true
 	default:
-		e.s.doubt.spent(e.counter())
-		total, ok, err = e.by.opt.Store.Add(ctx, e.counter(), 1, *c.MaxCalls)
+		counter := e.counter()
+		e.s.doubt.spent(counter)
+		total, ok, err = e.by.opt.Store.Add(ctx, counter, 1, *c.MaxCalls)
 	}
 	if err != nil {
 		return e.deny(CheckBudget, "the budget of %s could not be read", quoted(e.p.call.shown()))
