@@ -182,6 +182,9 @@ func (d *doubt) spent(counter string) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if _, known := d.budget[counter]; known {
+		return
+	}
 	if d.budget == nil {
 		d.budget = make(map[string]struct{})
 	}
