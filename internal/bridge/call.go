@@ -27,6 +27,7 @@ type call struct {
 	err      error
 
 	// Guarded by the bridge's lock.
+	seq       int // calls are counted
 	questions []*question
 	count     int // of questions, for their keys
 	rounds    int
@@ -135,6 +136,8 @@ func (s *StatelessConn) run(c *call, w *waiting) {
 	c.ctx, c.cancel = context.WithCancelCause(s.ctx)
 	c.line.attach(w, c.token)
 	s.mu.Lock()
+	s.begunCalls++
+	c.seq = s.begunCalls
 	s.calls[c] = true
 	s.mu.Unlock()
 	over := func(answer mcp.Message, err error) {

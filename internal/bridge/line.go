@@ -69,22 +69,19 @@ func (l *line) pass(m mcp.Message) {
 	l.w.to(m)
 }
 
-// logged is the call that a log message which names none is for: the only one that is open, or
-// the only one that wants logs.
+// logged is the call that a log message which names none is for: of those that are open and
+// want it, the one that began first.
 func (s *StatelessConn) logged(m mcp.Message) *call {
 	level := levelOf(at(m.Params, "level"))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var found []*call
+	var first *call
 	for c := range s.calls {
-		if c.line.wants(level) {
-			found = append(found, c)
+		if c.line.wants(level) && (first == nil || c.seq < first.seq) {
+			first = c
 		}
 	}
-	if len(found) != 1 {
-		return nil
-	}
-	return found[0]
+	return first
 }
 
 func (l *line) wants(level int) bool {

@@ -1,8 +1,6 @@
 package bridge
 
 import (
-	"errors"
-
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 )
 
@@ -36,15 +34,6 @@ func refuse(code int, reason string) *Refusal { return &Refusal{Code: code, Reas
 // missing refuses a request that does not declare the capability, a raw object.
 func missing(reason, capability string) *Refusal {
 	return &Refusal{CodeMissingCapability, reason, []byte(`{"requiredCapabilities":` + capability + `}`)}
-}
-
-// answerOf is the answer to the request with this id that err stands for.
-func answerOf(err error, id mcp.ID) mcp.Message {
-	var r *Refusal
-	if !errors.As(err, &r) {
-		r = refuse(mcp.CodeInternal, "the message cannot be carried between the protocol versions")
-	}
-	return r.Answer(id)
 }
 
 // built reads a frame that this package wrote.

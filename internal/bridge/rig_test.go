@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -52,6 +53,7 @@ type server struct {
 	mu   sync.Mutex
 	seen []mcp.Message // what Do got, in order
 	sent chan mcp.Message
+	take func(mcp.Message) // if set, what is sent goes there
 	done chan struct{}
 	end  sync.Once
 	err  error
@@ -97,6 +99,10 @@ func (s *server) Do(ctx context.Context, m mcp.Message, onMessage func(mcp.Messa
 }
 
 func (s *server) Send(_ context.Context, m mcp.Message) error {
+	if s.take != nil {
+		s.take(m)
+		return nil
+	}
 	select {
 	case s.sent <- m:
 		return nil
@@ -153,7 +159,14 @@ func do(t testing.TB, conn upstream.Conn, frame string) *client {
 	m := parse(t, frame)
 	go func() {
 		defer stop(nil)
-		m, err := conn.Do(ctx, m, func(m mcp.Message) { c.got <- m })
+		var over atomic.Bool
+		m, err := conn.Do(ctx, m, func(m mcp.Message) {
+			if over.Load() {
+				t.Errorf("after the end: %s", m.Raw)
+			}
+			c.got <- m
+		})
+		over.Store(true)
 		c.end <- outcome{m, err}
 	}()
 	return c

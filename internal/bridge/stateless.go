@@ -27,13 +27,14 @@ type StatelessConn struct {
 	levels      turn // one logging/setLevel at a time
 	subscribing turn // one change of the subscriptions at a time
 
-	mu      sync.Mutex
-	ids     int
-	level   int              // that the server was told; -1: none
-	calls   map[*call]bool   // that the server has not answered
-	parked  map[string]*call // by requestState
-	listens map[*listening]bool
-	subs    map[string]int // how many listen for a resource
+	mu         sync.Mutex
+	ids        int
+	begunCalls int
+	level      int              // that the server was told; -1: none
+	calls      map[*call]bool   // that the server has not answered
+	parked     map[string]*call // by requestState
+	listens    map[*listening]bool
+	subs       map[string]int // how many listen for a resource
 
 	beside delivery
 }
