@@ -19,7 +19,7 @@ func (e *evaluation) path() bool {
 	}
 	root := c.Confine
 	if root == nil {
-		root = e.s.engine.opt.WriteRoots
+		root = e.by.opt.WriteRoots
 	}
 	if root == nil {
 		return e.deny(CheckPath, "%s writes files, and nothing says where it may: set allowed_path_prefixes in its contract", quoted(e.p.call.shown()))
@@ -39,7 +39,7 @@ func (e *evaluation) path() bool {
 			if m.Value.Kind() != doc.String {
 				return e.deny(CheckPath, "argument %s is a %s, not a path", shown(m.Place), m.Value.Kind())
 			}
-			if _, err := root.Check(m.Value.String(), e.s.engine.opt.Resolve); err != nil {
+			if _, err := root.Check(m.Value.String(), e.by.opt.Resolve); err != nil {
 				return e.deny(CheckPath, "argument %s: %v%s", shown(m.Place), err, allowed(root, err))
 			}
 		}

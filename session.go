@@ -52,6 +52,7 @@ const MaxRounds = 8
 // pending is what is kept of a decision until it is forgotten.
 type pending struct {
 	call     Call
+	by       *deciding          // it was decided by
 	contract *contract.Contract // nil: no tool
 	decision Decision
 	rounds   int
@@ -84,18 +85,22 @@ func (q Question) agreed() agreed {
 //
 // When the verdict is Ask, Answer settles it; without an answer it is a refusal.
 func (s *Session) Decide(ctx context.Context, c Call) Decision {
-	p := &pending{call: c}
+	by := s.by.Load()
+	p := &pending{call: c, by: by}
 	s.mu.Lock()
-	s.calls++
+	if s.over {
+		s.mu.Unlock()
+		return Decision{Check: CheckApproval, Reason: sessionOver, DryRun: by.opt.DryRun}
+	}
 	s.decisions++
-	p.decision = Decision{ID: s.decisions, Call: s.calls, DryRun: s.engine.opt.DryRun}
+	p.decision = Decision{ID: s.decisions, Call: s.doubt.calls.Add(1), DryRun: by.opt.DryRun}
 	if before := s.pending[c.Continues]; before != nil && before.goesOn() && sameCall(before.call, c) {
 		p.rounds, p.charged, p.rated, p.agreed = before.rounds+1, before.charged, before.rated, before.agreed
 		s.drop(c.Continues)
 	}
 	s.mu.Unlock()
 
-	e := evaluation{s: s, p: p, d: p.decision}
+	e := evaluation{s: s, by: by, p: p, d: p.decision}
 	e.run(ctx)
 	p.decision = e.d
 	s.keep(p)
@@ -120,6 +125,9 @@ func sameArgs(a, b Value) bool {
 func (s *Session) keep(p *pending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.over {
+		return
+	}
 	s.pending[p.decision.ID] = p
 	s.oldest = append(s.oldest, p.decision.ID)
 	for len(s.pending) > maxPending {
@@ -145,7 +153,7 @@ func (s *Session) Answer(ctx context.Context, id DecisionID, yes bool) Decision 
 	defer s.mu.Unlock()
 	p := s.pending[id]
 	if p == nil {
-		return Decision{ID: id, Check: CheckApproval, Reason: "this question is not open any more", DryRun: s.engine.opt.DryRun}
+		return Decision{ID: id, Check: CheckApproval, Reason: "this question is not open any more", DryRun: s.by.Load().opt.DryRun}
 	}
 	d := &p.decision
 	switch {
@@ -172,14 +180,16 @@ func (s *Session) Answer(ctx context.Context, id DecisionID, yes bool) Decision 
 
 // Start is called immediately before the call is forwarded. It confines write paths
 // once more, with their links as they are now, and debits rate limits; after an Answer it
-// runs every check again but for the budget. The decision that it returns is final; an id
-// that is unknown, not allowed or already started is a refusal.
+// runs every check again but for the budget, and after a [Session.Use] all of them. The
+// decision that it returns is final; an id that is unknown, not allowed or already started
+// is a refusal.
 func (s *Session) Start(ctx context.Context, id DecisionID) Decision {
+	by := s.by.Load()
 	s.mu.Lock()
 	p := s.pending[id]
 	if p == nil || p.started {
 		s.mu.Unlock()
-		return Decision{ID: id, Check: CheckApproval, Reason: "this decision is not open any more", DryRun: s.engine.opt.DryRun}
+		return Decision{ID: id, Check: CheckApproval, Reason: "this decision is not open any more", DryRun: by.opt.DryRun}
 	}
 	d := p.decision
 	if !d.Runs() {
@@ -187,15 +197,22 @@ func (s *Session) Start(ctx context.Context, id DecisionID) Decision {
 		return d
 	}
 	p.started = true
-	answered := len(p.agreed) > 0
+	answered, anew := len(p.agreed) > 0, p.by != by
+	p.by = by
 	s.mu.Unlock()
-	if s.engine.opt.DryRun && d.Verdict != Allow {
-		s.runs(p) // nothing to enforce
+	if by.opt.DryRun && d.Verdict != Allow && !anew {
+		s.runs(by, p) // nothing to enforce
 		return d
 	}
 
-	e := evaluation{s: s, p: p, d: d, again: true}
+	e := evaluation{s: s, by: by, p: p, d: d, again: true, anew: anew}
 	switch {
+	case anew:
+		e.d = Decision{ID: d.ID, Call: d.Call, DryRun: by.opt.DryRun}
+		e.run(ctx)
+		if len(e.d.Questions) > 0 && !e.d.Runs() {
+			e.deny(e.d.Check, "%s; the configuration changed before the call started, so it has to be called again", e.d.Reason)
+		}
 	case answered:
 		e.d.Questions, e.d.Evidence = nil, nil
 		e.run(ctx)
@@ -216,16 +233,16 @@ func (s *Session) Start(ctx context.Context, id DecisionID) Decision {
 	p.decision = e.d
 	s.mu.Unlock()
 	if e.d.Runs() {
-		s.runs(p)
+		s.runs(by, p)
 	}
 	return e.d
 }
 
 // runs notes what a call that is about to run makes of its own words.
-func (s *Session) runs(p *pending) {
+func (s *Session) runs(by *deciding, p *pending) {
 	s.ledger.Wrote(p.wrote)
 	s.ledger.Named(named(p.call.Args))
-	p.endorsed = s.endorses(p)
+	p.endorsed = s.endorses(by, p)
 	s.mu.Lock()
 	s.running[p.decision.Call] = p
 	s.mu.Unlock()
@@ -238,7 +255,7 @@ func (s *Session) Writes(c Call) bool {
 		return false
 	}
 	t, why := s.tool(c)
-	return why == "" && len(s.contracts.For(t).WriteParams) > 0
+	return why == "" && len(s.by.Load().contracts.For(t).WriteParams) > 0
 }
 
 // Forget drops what is kept of a decision: the call was answered for good, refused or
@@ -259,11 +276,15 @@ func (s *Session) drop(id DecisionID) {
 
 // evaluation runs the checks of one call.
 type evaluation struct {
-	s *Session
-	p *pending
-	d Decision
+	s  *Session
+	by *deciding // the whole of it goes by one configuration
+	p  *pending
+	d  Decision
 	// again is set when the call was decided before and starts now: no budget is charged.
 	again bool
+	// anew is set when it was decided by another configuration: a budget that is new with
+	// this one is charged.
+	anew bool
 	// would is what the policy's rules or rate limits would refuse or ask, if they were
 	// enforced: the policy runs dry.
 	would *Decision
@@ -275,7 +296,7 @@ type evaluation struct {
 
 func (e *evaluation) deny(c Check, format string, args ...any) bool {
 	e.d.Verdict, e.d.Check, e.d.Reason = Deny, c, fmt.Sprintf(format, args...)
-	e.d.Questions, e.d.DryRun = nil, e.s.engine.opt.DryRun
+	e.d.Questions, e.d.DryRun = nil, e.by.opt.DryRun
 	return false
 }
 
@@ -292,7 +313,7 @@ func (e *evaluation) denyRule(c Check, format string, args ...any) bool {
 }
 
 func (e *evaluation) policyDry() bool {
-	return !e.s.engine.opt.DryRun && e.s.engine.opt.Policy.Mode() == policy.DryRun
+	return !e.by.opt.DryRun && e.by.opt.Policy.Mode() == policy.DryRun
 }
 
 // settleDry makes a call that only a dry policy would refuse one that runs and says so.
@@ -313,7 +334,7 @@ func (e *evaluation) run(ctx context.Context) {
 		e.deny(CheckApproval, "the call was given up before it was decided")
 		return
 	}
-	if err := e.s.catchUp(ctx); err != nil || ctx.Err() != nil {
+	if err := e.s.doubt.catchUp(ctx); err != nil || ctx.Err() != nil {
 		e.deny(CheckApproval, "the call was given up before it was decided")
 		return
 	}
@@ -359,13 +380,14 @@ func (e *evaluation) pin() bool {
 	if why != "" {
 		return e.deny(CheckPin, "%s", why)
 	}
-	e.p.contract = e.s.contracts.For(t)
+	e.p.contract = e.by.contracts.For(t)
 	e.d.Writes = len(e.p.contract.WriteParams) > 0
 	return true
 }
 
 func (e *evaluation) policy() bool {
-	r := e.s.engine.opt.Policy.Evaluate(e.target(), e.facts())
+	r := e.by.opt.Policy.Evaluate(e.target(), e.facts())
+	e.d.Rule, e.p.limits = "", nil
 	if r.Rule != nil {
 		e.d.Rule = r.Rule.Name
 		e.p.limits = r.Rule.RateLimits
@@ -400,10 +422,10 @@ func (e *evaluation) target() policy.Target {
 
 // facts are what rules may ask of the session; nil where no rule asks.
 func (e *evaluation) facts() *policy.Facts {
-	if !e.s.engine.asksFacts {
+	if !e.by.asksFacts {
 		return nil
 	}
-	return &policy.Facts{Style: e.s.engine.opt.PathStyle, Resolve: e.s.engine.opt.Resolve, Origins: e.origins}
+	return &policy.Facts{Style: e.by.opt.PathStyle, Resolve: e.by.opt.Resolve, Origins: e.origins}
 }
 
 func verb(s policy.Subject) string {
@@ -432,10 +454,15 @@ func (e *evaluation) budget(ctx context.Context) bool {
 	case e.steps != nil:
 		total, err = e.used(ctx)
 		ok = total < *c.MaxCalls
-	case e.p.charged || e.again:
+	case e.p.charged && e.anew: // the budget may be smaller now
+		total, err = e.used(ctx)
+		ok = total <= *c.MaxCalls
+	case e.p.charged || e.again && !e.anew:
 		return true
 	default:
-		total, ok, err = e.s.engine.opt.Store.Add(ctx, e.counter(), 1, *c.MaxCalls)
+		counter := e.counter()
+		e.s.doubt.spent(counter)
+		total, ok, err = e.by.opt.Store.Add(ctx, counter, 1, *c.MaxCalls)
 	}
 	if err != nil {
 		return e.deny(CheckBudget, "the budget of %s could not be read", quoted(e.p.call.shown()))
@@ -453,7 +480,7 @@ func (e *evaluation) counter() string {
 
 // used is how much of the budget was spent. A counter with a limit of 0 never moves.
 func (e *evaluation) used(ctx context.Context) (int64, error) {
-	total, _, err := e.s.engine.opt.Store.Add(ctx, e.counter(), 1, 0)
+	total, _, err := e.by.opt.Store.Add(ctx, e.counter(), 1, 0)
 	return total, err
 }
 
