@@ -76,8 +76,8 @@ func TestRefusalOfAnAnswerQuotesNothing(t *testing.T) {
 	const ask = `{"jsonrpc":"2.0","id":"q","method":"roots/list"}`
 	g.server(ask)
 	g.clientWants(ask)
-	g.client(`{"jsonrpc":"2.0","id":"q","Result":"x","result":{"roots":[]},"https://a.example/secret":1,"https://a.example/secret":2}`)
-	if got := g.serverHears(); !strings.Contains(got, `"id":"q","error"`) || strings.Contains(got, "example") || strings.Contains(got, "Result") {
+	g.client(`{"jsonrpc":"2.0","id":"q","result":{"roots":[]},"Result":"x"}`)
+	if got := g.serverHears(); !strings.Contains(got, `"id":"q","error"`) || strings.Contains(got, "Result") {
 		t.Errorf("the server hears %s", got)
 	}
 }

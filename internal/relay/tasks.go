@@ -150,7 +150,7 @@ func (r *Relay) observeTask(t *task, method string, v doc.Value, body []byte, is
 	case method == "tasks/result":
 		result, rest = v, doc.Value{}
 	case isError:
-	case v.Get("result").Kind() == doc.Object:
+	case v.Get("result").Kind() == doc.Object: // recorded once: as the tool's, not as outside too
 		if without, err := without(v, "result"); err == nil {
 			result, rest = v.Get("result"), without
 		}
