@@ -10,10 +10,14 @@ var (
 	errBatchSize = errors.New("a batch of no or too many messages")
 )
 
-// SplitBatch cuts a JSON array into its elements, each with its own bytes. It judges only
+// SplitBatch cuts a batch (2025-03-26) into its messages, at most [MaxBatch], each with its
+// own bytes and still to be read by mcp.Parse.
+func SplitBatch(raw []byte) ([][]byte, error) { return splitBatch(raw) }
+
+// splitBatch cuts a JSON array into its elements, each with its own bytes. It judges only
 // what stands between them: each element is still to be read by mcp.Parse, which refuses
-// whatever is not exactly one object. A batch of none or of more than MaxBatch is refused.
-func SplitBatch(raw []byte) ([][]byte, error) {
+// whatever is not exactly one object.
+func splitBatch(raw []byte) ([][]byte, error) {
 	i := skipSpace(raw, 0)
 	if i >= len(raw) || raw[i] != '[' {
 		return nil, errBatch

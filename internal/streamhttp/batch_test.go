@@ -17,7 +17,7 @@ func TestSplitBatch(t *testing.T) {
 		`[[1,2],{"x":{}}]`:              {`[1,2]`, `{"x":{}}`},
 		`[true,null]`:                   {`true`, `null`},
 	} {
-		got, err := SplitBatch([]byte(in))
+		got, err := splitBatch([]byte(in))
 		if err != nil || fmt.Sprintf("%s", got) != fmt.Sprint(want) {
 			t.Errorf("%s: %s, %v", in, got, err)
 		}
@@ -27,7 +27,7 @@ func TestSplitBatch(t *testing.T) {
 		`[{}]x`: errBatch, `{}`: errBatch, ``: errBatch, `[`: errBatch, `["`: errBatch, `["\`: errBatch, `[1`: errBatch,
 		"[" + strings.Repeat("1,", MaxBatch) + "1]": errBatchSize,
 	} {
-		if _, err := SplitBatch([]byte(in)); !errors.Is(err, want) {
+		if _, err := splitBatch([]byte(in)); !errors.Is(err, want) {
 			t.Errorf("%.20s: %v, want %v", in, err, want)
 		}
 	}
@@ -38,7 +38,7 @@ func FuzzSplitBatch(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		got, err := SplitBatch(in)
+		got, err := splitBatch(in)
 		var want []json.RawMessage
 		if jsonErr := json.Unmarshal(in, &want); jsonErr == nil && len(in) > 0 && in[skipSpace(in, 0)] == '[' {
 			if len(want) == 0 || len(want) > MaxBatch {

@@ -217,7 +217,7 @@ func (k *call) take(data []byte) (answer mcp.Message, done bool, err error) {
 	if !isArray(data) || k.version != mcp.V20250326 {
 		return k.takeOne(data)
 	}
-	elements, err := SplitBatch(bytes.TrimSpace(data))
+	elements, err := splitBatch(bytes.TrimSpace(data))
 	if err != nil && k.message.Kind != mcp.Request {
 		k.c.refuse(&mcp.ParseError{Code: mcp.CodeInvalidRequest, Reason: err.Error()})
 		return mcp.Message{}, false, nil

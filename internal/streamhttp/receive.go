@@ -151,7 +151,7 @@ func (h *Handler) receiveBatch(out *writer, r *http.Request, caller Caller, body
 	if s.Version() != mcp.V20250326 {
 		return here
 	}
-	elements, err := SplitBatch(bytes.TrimSpace(body))
+	elements, err := splitBatch(bytes.TrimSpace(body))
 	if err != nil {
 		return bad(mcp.ID{}, mcp.CodeInvalidRequest, err.Error())
 	}
