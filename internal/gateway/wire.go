@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/sallyport-dev/sallyport/doc"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
@@ -74,7 +75,7 @@ func errorText(raw []byte) string {
 		return "an error that cannot be read"
 	}
 	s, _ := mcp.Str(f[0])
-	return quote.Text(s, 300)
+	return quote.Text(strings.TrimPrefix(s, said), 300)
 }
 
 // metaOf is params._meta, raw; nil if it is no object.
