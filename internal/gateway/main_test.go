@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -42,7 +43,14 @@ func sdkServer(name string) *sdk.Server {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: name + " greets " + in.Name}}}, nil, nil
 	})
 	sdk.AddTool(s, &sdk.Tool{Name: "ask", Description: "Asks who is there."}, func(ctx context.Context, r *sdk.CallToolRequest, _ any) (*sdk.CallToolResult, any, error) {
-		got, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "who is there?", RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}}})
+		question := &sdk.ElicitParams{Message: "who is there?", RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}}}
+		if answer, ok := r.Params.InputResponses["who"].(*sdk.ElicitResult); ok {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprint(answer.Content["name"])}}}, nil, nil
+		}
+		got, err := r.Session.Elicit(ctx, question)
+		if err != nil && strings.Contains(err.Error(), "multi round-trip") {
+			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"who": question}, RequestState: "s"}, nil, nil
+		}
 		if err != nil {
 			return nil, nil, err
 		}
