@@ -35,8 +35,11 @@ func newSetup(o Options, before *setup, open func(Upstream) opener) *setup {
 	u := &setup{Options: o, naming: o.naming(), opener: open}
 	for _, up := range o.Upstreams {
 		p := &place{Upstream: up, open: open(up)}
+		if up.Shared {
+			p.open = share(p.open, &u.Options)
+		}
 		if before != nil {
-			if old := before.place(up.Name); old != nil && old.Server == up.Server {
+			if old := before.place(up.Name); old != nil && old.Server == up.Server && old.Shared == up.Shared {
 				p = old
 			}
 		}

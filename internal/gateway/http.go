@@ -73,7 +73,11 @@ func (g *Gateway) beginHTTP(ctx context.Context, x *streamhttp.Exchange, caller 
 
 // newHandshake makes the session that an initialize begins.
 func (g *Gateway) newHandshake(caller Caller, initialize mcp.Message, own func([]byte) error) (*session, error) {
-	s, err := g.newSession(caller, upstream.Handshake, initialize.Params)
+	greeting := initialize.Params
+	if greeting == nil {
+		greeting = []byte(`{}`)
+	}
+	s, err := g.newSession(caller, upstream.Handshake, greeting)
 	if err != nil {
 		return nil, err
 	}
