@@ -94,7 +94,7 @@ func NewDoubts(opt DoubtOptions) *Doubts {
 func (ds *Doubts) enter(opt SessionOptions, ledgerBytes int) (*doubt, *flow.Ledger, error) {
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
-	if now := ds.now(); len(ds.scopes) >= ds.max || now.Sub(ds.swept) > ds.idle/8 {
+	if now := ds.now(); ds.idle > 0 && (len(ds.scopes) >= ds.max || now.Sub(ds.swept) > ds.idle/8) {
 		for _, d := range ds.scopes {
 			ds.end(d, now)
 		}
@@ -182,6 +182,9 @@ func (d *doubt) spent(counter string) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if _, known := d.budget[counter]; known {
+		return
+	}
 	if d.budget == nil {
 		d.budget = make(map[string]struct{})
 	}

@@ -283,6 +283,10 @@ func some(names []string) string {
 	return quote.Text(strings.Join(names, "; "), 500) + more
 }
 
+// Entries are the user's, in the order of the file. The slice is the caller's, the
+// contracts are read only.
+func (s *Set) Entries() []*Contract { return slices.Clone(s.entries) }
+
 func (s *Set) isUsers(c *Contract) bool { return slices.Contains(s.entries, c) }
 
 // rebindOthers compiles again what the new list may have made ambiguous, or clear.

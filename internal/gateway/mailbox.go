@@ -21,9 +21,12 @@ type mailbox struct {
 	closed bool
 	answer []byte // the last frame; nil if it closed without one
 	wake   chan struct{}
+	done   chan struct{} // closed when the box is
 }
 
-func newMailbox() *mailbox { return &mailbox{wake: make(chan struct{}, 1)} }
+func newMailbox() *mailbox {
+	return &mailbox{wake: make(chan struct{}, 1), done: make(chan struct{})}
+}
 
 // put adds a letter. false: the box is closed or full.
 func (b *mailbox) put(l letter) bool {
@@ -46,6 +49,7 @@ func (b *mailbox) finish(answer []byte) bool {
 		return false
 	}
 	b.closed, b.answer = true, answer
+	close(b.done)
 	b.signal()
 	return true
 }

@@ -67,9 +67,6 @@ type Options struct {
 	// MaxStateless is how many such sets one caller may have at once: it grows with every
 	// name and set of capabilities that a client makes up. Default 32.
 	MaxStateless int
-	// CallTimeout is how long an upstream may take to answer, from its last sign of life.
-	// The time in which the client is being asked something does not count. Default 30 s.
-	CallTimeout time.Duration
 	// StartTimeout is how long initialize waits for the upstreams where there are several:
 	// those that are late appear later. Default 15 s.
 	StartTimeout time.Duration
@@ -83,7 +80,6 @@ type Options struct {
 const (
 	maxCalls      = 10_000 // requests of the client that wait for an answer
 	maxAsked      = 1_000  // requests of servers that wait for the client
-	maxBatch      = 128    // messages of a batch on stdio
 	maxLinks      = 10_000 // resource links seen in results
 	maxTasks      = 10_000 // tasks of one caller
 	maxTaskTokens = 1_000  // progress tokens that outlive their call with its task
@@ -112,7 +108,6 @@ func (o Options) checked() (Options, error) {
 	o.Name, o.Separator = cmp.Or(o.Name, "sallyport"), cmp.Or(o.Separator, "__")
 	o.SessionIdle = cmp.Or(o.SessionIdle, 15*time.Minute)
 	o.MaxStateless = cmp.Or(o.MaxStateless, 32)
-	o.CallTimeout = cmp.Or(o.CallTimeout, 30*time.Second)
 	o.StartTimeout = cmp.Or(o.StartTimeout, 15*time.Second)
 	o.Drain = cmp.Or(o.Drain, 30*time.Second)
 	o.MaxMessage = cmp.Or(o.MaxMessage, stdio.DefaultMaxMessage)

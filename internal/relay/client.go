@@ -26,6 +26,10 @@ type call struct {
 	state    [32]byte
 	again    bool // carries a requestState
 
+	asTask  bool            // asks to be run as a task
+	task    *task           // that a tasks/ request is about
+	content sallyport.Value // of a tasks/update: judged for what it carries
+
 	// Guarded by Relay.mu.
 	forwarded bool
 	sent      bool // its bytes have left
@@ -43,7 +47,7 @@ func (r *Relay) FromClient(ctx context.Context, m mcp.Message) {
 	case mcp.Request:
 		r.clientRequest(ctx, m)
 	case mcp.Notification:
-		r.clientNotification(m)
+		r.clientNotification(ctx, m)
 	case mcp.Response:
 		r.clientResponse(ctx, m)
 	}
@@ -56,7 +60,7 @@ func (r *Relay) BadFromClient(bad *mcp.ParseError) {
 	r.recordRefusedFrame(bad)
 	if bad.Kind == mcp.Response {
 		if _, ok := r.takeAsked(bad.ID); ok {
-			r.send(built(mcp.ErrorResponse(bad.ID, mcp.CodeInternal, "[sallyport] the client's answer is refused: "+bad.Error(), nil)))
+			r.send(built(mcp.ErrorResponse(bad.ID, mcp.CodeInternal, "[sallyport] the client's answer is refused: "+bad.Reason, nil)))
 		}
 		return
 	}
@@ -73,14 +77,19 @@ func (r *Relay) BadFromClient(bad *mcp.ParseError) {
 	r.toClient(bad.ID, mcp.ErrorResponse(bad.ID, bad.Code, "[sallyport] "+bad.Error(), nil))
 }
 
-func (r *Relay) clientNotification(m mcp.Message) {
+func (r *Relay) clientNotification(ctx context.Context, m mcp.Message) {
 	if !mcp.Known(mcp.ToServer, mcp.Notification, m.Method) {
 		r.log.Warn("a notification of the client is dropped: not known", "method", quote.Text(m.Method, 64))
 		return
 	}
-	if m.Method == "notifications/cancelled" {
+	switch m.Method {
+	case "notifications/cancelled":
 		r.cancel(m)
 		return
+	case "notifications/tasks/status":
+		if !r.mayTell(ctx, m) {
+			return
+		}
 	}
 	r.send(m)
 }

@@ -21,6 +21,7 @@ func (r *Relay) end(why string) (answered <-chan struct{}) {
 	}
 	clear(r.calls)
 	r.stopListing()
+	tasks := r.stopTasks()
 	r.mu.Unlock()
 
 	go func() {
@@ -35,6 +36,9 @@ func (r *Relay) end(why string) (answered <-chan struct{}) {
 			r.recordOutcome(c, outcome{name: "error", detail: why})
 			r.opt.Session.Forget(c.decision.ID)
 		}
+	}
+	for _, t := range tasks {
+		r.opt.Session.Forget(t)
 	}
 	return done
 }

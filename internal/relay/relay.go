@@ -96,6 +96,10 @@ type Relay struct {
 	writers   []*call // wait for it
 	states    map[[32]byte]sallyport.DecisionID
 	stateAge  [][32]byte
+	tasks     map[string]*task // that calls of the client's began, by id
+	taskAge   []string
+	hosted    map[string]string // tasks that requests of the server's began with the client: their methods
+	hostedAge []string
 	open      int           // requests that still get an answer
 	waiting   int           // bytes of frames that were not forwarded yet
 	idle      chan struct{} // closed when draining and open is 0, once
@@ -132,7 +136,8 @@ func New(opt Options) *Relay {
 	r := &Relay{
 		opt: opt, log: opt.Log,
 		calls: make(map[string]*call), cancelled: make(map[string]*call), asked: make(map[string]asked),
-		own: make(map[string]*listing), states: make(map[[32]byte]sallyport.DecisionID), idle: make(chan struct{}),
+		own: make(map[string]*listing), states: make(map[[32]byte]sallyport.DecisionID),
+		tasks: make(map[string]*task), hosted: make(map[string]string), idle: make(chan struct{}),
 		declared: pins.CapabilitiesOf(sallyport.Value{}),
 	}
 	r.SetPolicy(opt.Policy, opt.DryRun)

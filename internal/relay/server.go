@@ -127,6 +127,10 @@ func (r *Relay) serverRequest(m mcp.Message, about mcp.ID) {
 		r.queue(mcp.ErrorResponse(m.ID, mcp.CodeInvalidRequest, "[sallyport] the request could not be recorded", nil))
 		return
 	}
+	if why := r.hostedRequest(m); why != "" {
+		r.queue(mcp.ErrorResponse(m.ID, mcp.CodeInvalidParams, "[sallyport] "+why, nil))
+		return
+	}
 	r.mu.Lock()
 	_, used := r.asked[m.ID.Key()]
 	full := len(r.asked) >= maxOpen
@@ -152,7 +156,11 @@ func (r *Relay) serverNotification(m mcp.Message, about mcp.ID) {
 		r.log.Warn("a notification of the server is dropped: not known", "method", quote.Text(m.Method, 64))
 		return
 	}
-	if !r.observe(m.Method, 0, m.Params) {
+	observe := r.observe
+	if m.Method == "notifications/tasks" || m.Method == "notifications/tasks/status" {
+		observe = r.observeTaskNews
+	}
+	if !observe(m.Method, 0, m.Params) {
 		r.log.Warn("a notification of the server is dropped: it could not be recorded", "method", m.Method)
 		return
 	}
@@ -228,22 +236,35 @@ func (r *Relay) answer(c *call, m mcp.Message) {
 		r.answerError(c, "the server's answer could not be recorded: "+err.Error())
 		return
 	}
-	source := c.method
-	if c.method == "tools/call" {
-		source = c.target
-	}
-	r.opt.Session.Observe(sallyport.Output{Upstream: r.opt.Upstream, Tool: source, Call: c.decision.Call, Value: v})
+	r.observeAnswer(c, v, body, isError)
 	if !isError {
 		r.learn(c, v)
 	}
-	if asks(v) {
+	how := outcome{name: "allowed", isError: isError || v.Get("isError").Bool(), result: body}
+	switch {
+	case !isError && r.begin(c, v):
+		how.detail = "it goes on as a task"
+	case asks(v):
 		r.rememberState(v.Get("requestState").String(), c.decision.ID)
-	} else {
+		r.releaseWrite(c)
+	default:
 		r.opt.Session.Forget(c.decision.ID)
+		r.releaseWrite(c)
 	}
-	r.releaseWrite(c)
 	r.reply(c, r.shown(c, m))
-	r.recordOutcome(c, outcome{name: "allowed", isError: isError || v.Get("isError").Bool(), result: body})
+	r.recordOutcome(c, how)
+}
+
+// observeAnswer records what answers a call.
+func (r *Relay) observeAnswer(c *call, v doc.Value, body []byte, isError bool) {
+	switch {
+	case c.task != nil:
+		r.observeTask(c.task, c.method, v, body, isError)
+	case c.method == "tools/call":
+		r.opt.Session.Observe(sallyport.Output{Upstream: r.opt.Upstream, Tool: c.target, Call: c.decision.Call, Value: v})
+	default:
+		r.opt.Session.Observe(sallyport.Output{Upstream: r.opt.Upstream, Tool: c.method, Call: c.decision.Call, Value: v})
+	}
 }
 
 // asks reports a result that wants the call again with more input.

@@ -1,9 +1,14 @@
 package upstream
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"time"
+
+	"github.com/sallyport-dev/sallyport/internal/quote"
+	"github.com/sallyport-dev/sallyport/internal/streamhttp"
 )
 
 // Errors of Open, Do and Send. Compare with errors.Is: most come with more words around
@@ -17,6 +22,8 @@ var (
 	ErrDied = errors.New("the conversation with the server is over")
 	// ErrTooMany: there are as many conversations as are allowed.
 	ErrTooMany = errors.New("too many conversations with this server")
+	// ErrUnreachable: the server could not be reached, or the connection broke.
+	ErrUnreachable = errors.New("the server cannot be reached")
 	// ErrTimeout: the server was silent about a request for too long.
 	ErrTimeout = errors.New("the server did not answer in time")
 	// ErrRefused: the server answered, but speaks no era or version that can be used.
@@ -48,3 +55,21 @@ func (p *Paused) Error() string {
 
 // Unwrap returns the failure.
 func (p *Paused) Unwrap() error { return p.Err }
+
+// unreachable names what happened to a connection, in words that the server cannot choose:
+// the errors of net/http quote malformed answers, those of x509 what a certificate says.
+func unreachable(err error) error {
+	var op *net.OpError
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.Is(err, streamhttp.ErrSilent):
+		return fmt.Errorf("%w: %w", ErrUnreachable, streamhttp.ErrSilent)
+	case errors.As(err, &certificate):
+		return fmt.Errorf("%w: its certificate is not trusted", ErrUnreachable)
+	case errors.As(err, &op) && op.Op == "dial":
+		return fmt.Errorf("%w: %s", ErrUnreachable, quote.Text(op.Error(), 200))
+	case errors.As(err, &op) && op.Op == "proxyconnect":
+		return fmt.Errorf("%w: the proxy cannot be", ErrUnreachable)
+	}
+	return fmt.Errorf("%w: the connection failed", ErrUnreachable)
+}

@@ -3,8 +3,11 @@ package upstream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,7 +37,7 @@ type Options struct {
 
 	// Timeout is how long the server may leave a request unanswered and be silent about it.
 	// The time that it waits for an answer of the client's does not count, nor has
-	// subscriptions/listen a limit. 0: no limit.
+	// subscriptions/listen a limit. 0: no limit but that of HTTP, five minutes without a byte.
 	Timeout time.Duration
 	// StartTimeout bounds Open, from the start of the process to the answer to the greeting.
 	// 0 means DefaultStartTimeout.
@@ -65,10 +68,35 @@ type Client struct {
 	Stateless []byte
 }
 
+// params returns what a server of an era is greeted with, nil if it is not to be.
+func (c Client) params(e Era) []byte {
+	switch {
+	case e == c.Era:
+		return c.Params
+	case e == Handshake:
+		return c.Handshake
+	}
+	return c.Stateless
+}
+
 // Server is one configured upstream. Safe for concurrent use.
 type Server struct {
 	opt Options
-	mu  sync.Mutex
+	log *slog.Logger
+	// dial begins a conversation that nobody has greeted yet.
+	dial func(beside func(mcp.Message)) (*conversation, error)
+
+	base    context.Context // ends with Close
+	stop    context.CancelCauseFunc
+	opening sync.WaitGroup
+
+	mu     sync.Mutex // guards all below; taken after that of a conversation
+	closed bool
+	slots  int // conversations and Opens
+	conns  map[*conversation]bool
+	eras   eras
+	pause  pause
+	status Status // without Conns and Retry
 }
 
 // New checks the options. It starts nothing and connects to nothing.
@@ -76,7 +104,24 @@ func New(o Options) (*Server, error) {
 	if (o.Command == "") == (o.URL == "") {
 		return nil, errors.New("an upstream has a command or a URL")
 	}
-	return &Server{opt: o}, nil
+	if o.StartTimeout <= 0 {
+		o.StartTimeout = DefaultStartTimeout
+	}
+	if o.MaxConns <= 0 {
+		o.MaxConns = DefaultMaxConns
+	}
+	s := &Server{opt: o, log: logFor(o.Log, o.Name), conns: map[*conversation]bool{}, status: Status{Name: o.Name}}
+	s.base, s.stop = context.WithCancelCause(context.Background())
+	s.dial = s.startProcess
+	if o.URL != "" {
+		s.dial = s.connect
+		trial, err := s.connect(nil) // checks URL, headers and certificates
+		if err != nil {
+			return nil, err
+		}
+		trial.wire.stop(context.Background())
+	}
+	return s, nil
 }
 
 // Open begins a conversation on behalf of one client. It speaks the client's era if the
@@ -90,45 +135,81 @@ func New(o Options) (*Server, error) {
 // A server that could not be started is left alone for a while: the error is then a
 // *Paused.
 func (s *Server) Open(ctx context.Context, c Client, beside func(mcp.Message)) (conn Conn, hello mcp.Message, err error) {
-	return nil, mcp.Message{}, errors.New("not there yet")
-}
-
-// State is what is known of a server.
-type State uint8
-
-// The states.
-const (
-	Unknown State = iota // nothing was opened yet
-	Up
-	Down
-)
-
-// String is "unknown", "up" or "down".
-func (s State) String() string {
-	switch s {
-	case Up:
-		return "up"
-	case Down:
-		return "down"
+	if c.Era != Handshake && c.Era != Stateless || c.Params == nil {
+		return nil, mcp.Message{}, fmt.Errorf("%w: no greeting", ErrNotSent)
 	}
-	return "unknown"
+	if err := s.admit(); err != nil {
+		return nil, mcp.Message{}, err
+	}
+	defer s.opening.Done()
+	began := time.Now()
+	limited, cancel := context.WithTimeoutCause(ctx, s.opt.StartTimeout, errStart)
+	defer cancel()
+	limited, end := context.WithCancelCause(limited)
+	defer end(nil)
+	defer context.AfterFunc(s.base, func() { end(ErrClosed) })()
+	made, hello, err := s.greet(limited, c, beside)
+	if err != nil {
+		s.release()
+		if ctx.Err() == nil && !errors.Is(err, ErrClosed) && !errors.Is(err, ErrNotSent) {
+			s.startFailed(began, err)
+		}
+		return nil, mcp.Message{}, err
+	}
+	return made, hello, nil
 }
 
-// Status is safe to show: it quotes nothing that the server sent.
-type Status struct {
-	Name  string
-	State State
-	Since time.Time // of the state; zero while it is Unknown
-	Error string    // why it is down, or was last; "" if it never was
-	Retry time.Time // when it may be tried again; zero: at once
-	Conns int       // conversations
+var errStart = fmt.Errorf("%w: it was not ready in time", ErrTimeout)
+
+// admit takes a slot.
+func (s *Server) admit() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	if err := s.pause.held(time.Now()); err != nil {
+		return err
+	}
+	if s.slots >= s.opt.MaxConns {
+		return ErrTooMany
+	}
+	s.slots++
+	s.opening.Add(1)
+	return nil
 }
 
-// Status tells how the server is.
-func (s *Server) Status() Status {
-	return Status{Name: s.opt.Name}
+func (s *Server) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.slots--
 }
 
 // Close ends all conversations and returns when nothing is left of them, or when ctx ends.
 // Open then fails.
-func (s *Server) Close(ctx context.Context) error { return nil }
+func (s *Server) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.stop(ErrClosed)
+	s.mu.Lock()
+	all := slices.Collect(maps.Keys(s.conns))
+	s.mu.Unlock()
+	errs := make([]error, len(all))
+	var closing sync.WaitGroup
+	for i, c := range all {
+		closing.Go(func() { errs[i] = c.Close(ctx) })
+	}
+	closing.Wait()
+	opened := make(chan struct{})
+	go func() {
+		s.opening.Wait() // they have lost their context
+		close(opened)
+	}()
+	select {
+	case <-opened:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return errors.Join(errs...)
+}
