@@ -134,6 +134,7 @@ type running struct {
 	server   *serve.Server  // over HTTP
 	cert     *serve.Certificate
 	tokens   *token.Table
+	retired  []*upstream.Server // that reloads have replaced
 	single   *config.Config // wrap --url: what there is instead of a file
 }
 
@@ -272,6 +273,9 @@ func (r *running) close() {
 	defer cancel()
 	if r.gateway != nil {
 		_ = r.gateway.Close(ctx)
+	}
+	for _, s := range r.retired {
+		_ = s.Close(ctx)
 	}
 	if r.fleet != nil {
 		r.fleet.closeNew(nil)

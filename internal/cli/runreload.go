@@ -87,7 +87,11 @@ func (r *running) replace(ctx context.Context) (err error) {
 	if r.server != nil {
 		r.server.Revoke(revoked)
 	}
-	old.closeNew(next)
+	for name, k := range old.kept { // the gateway ends them when their calls have ended
+		if next.kept[name].Server != k.Server {
+			r.retired = append(r.retired, k.Server)
+		}
+	}
 	return nil
 }
 

@@ -174,7 +174,7 @@ func stanza(f tokenFlags, name, expires, value string) string {
 }
 
 // plainText are names that YAML reads as text whatever version of it.
-var plainText = regexp.MustCompile(`^[a-z][a-z0-9_.-]*[a-z0-9]$`)
+var plainText = regexp.MustCompile(`^[a-z]([a-z0-9_.-]*[a-z0-9])?$`)
 
 // yamlText writes s so that it is read back as it is: single quotes know one escape.
 func yamlText(s string) string {
