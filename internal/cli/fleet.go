@@ -55,8 +55,8 @@ type fleetOptions struct {
 	log        *slog.Logger
 	before     *fleet // nil at the start
 	maxMessage int
-	single     *config.Config // instead of a file's; for wrap --url
-	ownFiles   []string       // more of Sallyport's own, that no tool may write
+	load       func(config.Options, string) (*config.Config, error) // nil: the file, which has to be there
+	ownFiles   []string                                             // more of Sallyport's own, that no tool may write
 }
 
 // loadFleet reads the configuration and makes everything of it. An error leaves nothing.
@@ -87,13 +87,11 @@ func readFleet(o fleetOptions) (*fleet, error) {
 	own.deny = append(own.deny, o.ownFiles...)
 	f := &fleet{own: own, kept: map[string]kept{}, engines: map[string]*sallyport.Engine{}, dryRun: map[string]bool{}}
 	f.contracts = contract.Options{Style: loadOptions().Contracts.Style, Deny: own.deny}
-	if f.cfg = o.single; f.cfg == nil {
-		if own.config == "" {
-			return nil, errors.New("there is no configuration in your configuration directory; name one with -c FILE")
-		}
-		if f.cfg, _, err = loadFiles(config.Options{Lookup: os.LookupEnv, Contracts: f.contracts}, own.config, ""); err != nil {
-			return nil, err
-		}
+	if o.load == nil {
+		o.load = loadFile
+	}
+	if f.cfg, err = o.load(config.Options{Lookup: os.LookupEnv, Contracts: f.contracts}, own.config); err != nil {
+		return nil, err
 	}
 	switch o.audit {
 	case "-":
@@ -107,6 +105,14 @@ func readFleet(o fleetOptions) (*fleet, error) {
 		}
 	}
 	return f, nil
+}
+
+func loadFile(opt config.Options, file string) (*config.Config, error) {
+	if file == "" {
+		return nil, errors.New("there is no configuration in your configuration directory; name one with -c FILE")
+	}
+	cfg, _, err := loadFiles(opt, file, "")
+	return cfg, err
 }
 
 // ready reports what keeps a gateway from running by a configuration that loads.

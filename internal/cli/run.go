@@ -135,19 +135,25 @@ type running struct {
 	cert     *serve.Certificate
 	tokens   *token.Table
 	retired  []*upstream.Server // that reloads have replaced
-	single   *config.Config // wrap --url: what there is instead of a file
+
+	// Under wrap --url: its flags, and what gives the configuration.
+	wrapped *wrapFlags
+	load    func(config.Options, string) (*config.Config, error)
 }
 
 func run(f runFlags, stdin io.Reader, stdout, stderr io.Writer) error {
+	return (&running{flags: f, shared: &sharedSession{}}).start(stdin, stdout, stderr)
+}
+
+// start runs it with a log on standard error, for which nothing waits.
+func (r *running) start(stdin io.Reader, stdout, stderr io.Writer) error {
 	level := slog.LevelInfo
-	if f.verbose {
+	if r.flags.verbose {
 		level = slog.LevelDebug
 	}
-	// From here on nothing waits for standard error.
 	said := newAsyncWriter(stderr)
 	defer said.Close()
-	log := slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: level}))
-	r := &running{flags: f, log: log, shared: &sharedSession{}}
+	r.log = slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: level}))
 	return r.main(stdin, stdout)
 }
 
@@ -161,7 +167,11 @@ func (r *running) main(stdin io.Reader, stdout io.Writer) error {
 	}
 	catchBrokenPipe()
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if r.wrapped == nil {
+		signal.Notify(signals, os.Interrupt, syscall.SIGTERM) // SIGHUP is a reload
+	} else {
+		signal.Notify(signals, stopSignals()...)
+	}
 	defer signal.Stop(signals)
 
 	defer r.close()
@@ -200,7 +210,7 @@ func (r *running) prepare(stdout io.Writer) (err error) {
 	if r.gateway, err = gateway.New(r.fleet.options); err != nil {
 		return err
 	}
-	if r.single == nil {
+	if r.wrapped == nil {
 		dir := filepath.Join(filepath.Dir(r.fleet.own.stateLog), "gateways")
 		if r.instance, err = instance.Register(dir, r.configFile(), r.flags.transport); err != nil {
 			return fmt.Errorf("the place where sallyport reload finds this gateway: %w", err)
@@ -230,9 +240,13 @@ func (r *running) openDoubts() error {
 func (r *running) fleetOptions(before *fleet) fleetOptions {
 	o := fleetOptions{
 		config: r.flags.config, audit: r.flags.audit, doubts: r.doubts, dryRun: r.flags.dryRun, log: r.log,
-		before: before, maxMessage: r.flags.maxMessage, single: r.single,
+		before: before, maxMessage: r.flags.maxMessage, load: r.load,
 	}
-	for _, file := range []string{r.flags.tlsCert, r.flags.tlsKey} {
+	files := []string{r.flags.tlsCert, r.flags.tlsKey}
+	if r.wrapped != nil {
+		files = append(files, r.wrapped.contracts)
+	}
+	for _, file := range files {
 		if abs, err := filepath.Abs(file); err == nil && file != "" {
 			o.ownFiles = append(o.ownFiles, abs)
 		}

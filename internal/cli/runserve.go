@@ -96,7 +96,14 @@ func (r *running) serveStdio(ctx context.Context, signals <-chan os.Signal, stdi
 		tellClient(err, stdin, stdout)
 		return failed(err)
 	}
-	r.sayStart()
+	if r.wrapped != nil {
+		err = r.sayWrapped(r.log)
+	} else {
+		r.sayStart()
+	}
+	if err != nil {
+		return failed(err)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan error, 1)
