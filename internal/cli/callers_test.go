@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -21,6 +23,9 @@ import (
 //	              initialize began, and prints NAME, the status and the body
 //	NAME METHOD PATH  sends no message
 //	run COMMAND   runs another command, with GATEWAY in its arguments replaced by the url
+//	begin NAME {…}  sends a message and does not wait; what came of it is printed by end
+//	await FILE    waits until the file is there
+//	heard TEXT    waits until the gateway has logged TEXT
 //	signal TERM|HUP   signals the gateway
 //	end           waits until the gateway has ended
 //
@@ -41,6 +46,7 @@ func callers() {
 	fail(cmd.Start())
 	urls := make(chan string, 1)
 	logged := make(chan struct{})
+	said := make(chan string, 10_000)
 	go func() {
 		defer close(logged)
 		found := regexp.MustCompile(`msg=listening url=(\S+)`)
@@ -48,6 +54,7 @@ func callers() {
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
 			fmt.Fprintln(os.Stderr, lines.Text())
+			said <- lines.Text()
 			if m := found.FindStringSubmatch(lines.Text()); m != nil {
 				urls <- m[1]
 			}
@@ -55,7 +62,9 @@ func callers() {
 		close(urls)
 	}()
 	url, ok := <-urls
+	var begun sync.WaitGroup
 	end := func() {
+		begun.Wait()
 		<-logged
 		if cmd.Wait() != nil {
 			os.Exit(cmd.ProcessState.ExitCode())
@@ -81,6 +90,20 @@ func callers() {
 			words := strings.Fields(strings.ReplaceAll(rest, "GATEWAY", url))
 			out, _ := exec.Command(words[0], words[1:]...).CombinedOutput()
 			fmt.Printf("%s$ %s\n", out, rest)
+		case name == "begin":
+			who, message, _ := strings.Cut(rest, " ")
+			begun.Go(func() {
+				status, body, err := speak(url, who, message, maps.Clone(sessions))
+				fmt.Printf("%s %d %s %v\n", who, status, body, err)
+			})
+		case name == "await":
+			waitFor(rest)
+		case name == "heard":
+			for text := range said {
+				if strings.Contains(text, rest) {
+					break
+				}
+			}
 		case name == "signal":
 			fail(cmd.Process.Signal(map[string]syscall.Signal{"TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP}[rest]))
 		case name == "end":

@@ -64,6 +64,9 @@ func Register(dir, config, transport string) (*Instance, error) {
 	if err := private(dir); err != nil {
 		return nil, err
 	}
+	if _, err := Find(dir, "", 0); err != nil { // what others left
+		return nil, err
+	}
 	i := &Instance{requests: make(chan struct{}, 1), deaf: func() {}, state: State{PID: os.Getpid(), Config: config, Transport: transport, Started: time.Now().UTC().Truncate(time.Second)}}
 	i.base = filepath.Join(dir, key(config)+"-"+strconv.Itoa(i.state.PID))
 	i.lock = flock.New(i.base+lockName, flock.SetPermissions(0o600))
@@ -126,11 +129,14 @@ func (i *Instance) write() error {
 	return os.Rename(fresh, i.base+fileName)
 }
 
-// Close takes the entry away.
+// Close takes the entry away. What came of a reload is left for whoever may still wait for
+// it; it goes when somebody looks for gateways, or another one starts.
 func (i *Instance) Close() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	remove(i.base)
+	if i.state.Last == nil {
+		remove(i.base)
+	}
 	_ = i.lock.Close()
 	i.deaf()
 }
@@ -219,10 +225,11 @@ func (f Found) Reload(ctx context.Context) (Outcome, error) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
+		ended := !runs(f.base) // asked first: its last word comes before its end
 		if s, err := read(f.base); err == nil && s.Reloads > before && s.Last != nil {
 			return *s.Last, nil
 		}
-		if !runs(f.base) {
+		if ended {
 			return Outcome{}, errors.New("it has ended")
 		}
 		select {

@@ -167,6 +167,35 @@ func TestReload(t *testing.T) {
 	if _, err := found[0].Reload(ctx); err == nil || err.Error() != "it has ended" {
 		t.Error(err)
 	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) == 0 {
+		t.Errorf("nobody could still read the last outcome: %v, %v", left, err)
+	}
+	register(t, dir, "/etc/b.yaml").Close()
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+// A gateway that answers and ends at once was still heard.
+func TestLastWord(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "gateways")
+	for range 20 {
+		i := register(t, dir, "/etc/a.yaml")
+		found, err := Find(dir, "/etc/a.yaml", 0)
+		if err != nil || len(found) != 1 {
+			t.Fatal(found, err)
+		}
+		go func() {
+			<-i.Requests()
+			if err := i.Report(Outcome{Done: true}); err != nil {
+				t.Error(err)
+			}
+			i.Close()
+		}()
+		if o, err := found[0].Reload(t.Context()); err != nil || !o.Done {
+			t.Fatal(o, err)
+		}
+	}
 }
 
 // Where there is no signal, a file asks; once.
