@@ -81,7 +81,7 @@ var objects = []object{
 		{"timeout", "for one request; default server.upstream_timeout", ref("duration"), false},
 		{"session", "caller: each has a conversation of its own; shared: all have one, for a server that keeps nothing of its callers; default caller", enum("caller", "shared"), false},
 		{"idle", "without a message, after which a conversation ends; default 15m", ref("duration"), false},
-		{"start_timeout", "for the server to start or to be reached, and to say hello; default 30s", ref("duration"), false},
+		{"start_timeout", "for the server to start or to be reached, and to say hello; default 60s", ref("duration"), false},
 		{"max_sessions", "conversations at once; default 64", integer(1, maxSessions), false},
 	}, fragment{{"allOf", []any{
 		when("transport", "stdio", []string{"command"}, httpOnly),
