@@ -128,15 +128,19 @@ func (s *session) keep(k kind, m *mergedFor, lists []*listedBy, complete bool, c
 // say writes lines about lists to the log, each once.
 func (s *session) say(lines []string) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.catalogue.said == nil {
 		s.catalogue.said = make(map[string]bool)
 	}
+	var fresh []string
 	for _, line := range lines {
 		if !s.catalogue.said[line] && len(s.catalogue.said) < maxSaid {
 			s.catalogue.said[line] = true
-			s.log.Warn(line)
+			fresh = append(fresh, line)
 		}
+	}
+	s.mu.Unlock()
+	for _, line := range fresh {
+		s.log.Warn(line)
 	}
 }
 
@@ -276,5 +280,5 @@ func (c *call) listPassed(k kind, m mcp.Message) {
 		})
 		c.s.say(left)
 	}
-	c.answer(m, privately(m)...)
+	c.answer(m, c.privately(m)...)
 }
