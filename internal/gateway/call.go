@@ -163,6 +163,10 @@ func (c *call) finished() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.everyCall, c)
+	if len(s.everyCall) == 0 && s.empty != nil {
+		close(s.empty)
+		s.empty = nil
+	}
 	c.mu.Lock()
 	counted := !c.uncounted
 	c.uncounted = true

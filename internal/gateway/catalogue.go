@@ -128,22 +128,26 @@ func (s *session) keep(k kind, m *mergedFor, lists []*listedBy, complete bool, c
 // say writes lines about lists to the log, each once.
 func (s *session) say(lines []string) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.catalogue.said == nil {
 		s.catalogue.said = make(map[string]bool)
 	}
+	var fresh []string
 	for _, line := range lines {
 		if !s.catalogue.said[line] && len(s.catalogue.said) < maxSaid {
 			s.catalogue.said[line] = true
-			s.log.Warn(line)
+			fresh = append(fresh, line)
 		}
+	}
+	s.mu.Unlock()
+	for _, line := range fresh {
+		s.log.Warn(line)
 	}
 }
 
 // fetch follows one upstream's list over all its pages. nil: it cannot be had.
 func (s *session) fetch(ctx context.Context, k kind, l *link, request mcp.Message) *listedBy {
 	found := &listedBy{link: l, listed: listed{upstream: l.place.Name}, ttl: -1}
-	if err := s.pagesOf(ctx, kinds[k], found, request, nil); err != nil {
+	if err := s.pages(ctx, kinds[k], found, request); err != nil {
 		s.log.Warn("an upstream's entries are absent", "upstream", l.place.Name, "list", kinds[k].method, "reason", err)
 		return nil
 	}
@@ -156,8 +160,8 @@ var (
 	errNoList  = errors.New("its list cannot be read")
 )
 
-// pagesOf collects the elements of all pages, as only has each page.
-func (s *session) pagesOf(ctx context.Context, info kindInfo, found *listedBy, request mcp.Message, only func(mcp.Message) mcp.Message) error {
+// pages collects the elements of all pages.
+func (s *session) pages(ctx context.Context, info kindInfo, found *listedBy, request mcp.Message) error {
 	seen, size, cursor := make(map[string]bool), 0, ""
 	for range maxPages {
 		edit := mcp.Edit{Path: []string{"params", "cursor"}}
@@ -173,9 +177,6 @@ func (s *session) pagesOf(ctx context.Context, info kindInfo, found *listedBy, r
 		}
 		if size += len(m.Result); size > s.setup().MaxMessage {
 			return errLarge
-		}
-		if only != nil {
-			m = only(m)
 		}
 		if err := found.add(m, info); err != nil {
 			return err
@@ -276,5 +277,5 @@ func (c *call) listPassed(k kind, m mcp.Message) {
 		})
 		c.s.say(left)
 	}
-	c.answer(m, privately(m)...)
+	c.answer(m, c.privately(m)...)
 }

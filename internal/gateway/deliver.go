@@ -44,7 +44,7 @@ func (l *link) notifies(m mcp.Message, about mcp.ID) {
 		g.beside(m)
 	case g != nil && g.call != nil:
 		g.call.tell(m)
-	case !about.IsZero() || s.era == upstream.Stateless: // its call is over, or nobody listens
+	case s.era == upstream.Stateless: // nobody listens
 	default:
 		s.tell(m)
 	}

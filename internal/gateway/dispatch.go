@@ -98,7 +98,11 @@ func (c *call) to(p *place, take func(mcp.Message), edits ...mcp.Edit) {
 // answered gives the client what an upstream answered to a call that was passed on.
 func (c *call) answered(l *link, m mcp.Message) {
 	c.s.notice(l, c, m)
-	c.answer(m, privately(m)...)
+	if c.m.Method == "resources/read" {
+		c.answer(m, c.privately(m)...)
+		return
+	}
+	c.answer(m)
 }
 
 // refuse answers a request that no upstream could be found for, and records that.

@@ -69,7 +69,6 @@ type Gateway struct {
 	sessions  map[*session]struct{}
 	handshake map[*streamhttp.Session]*session
 	stateless map[string]statelessCaller // by caller
-	tasks     map[string]*taskTable      // by caller
 	closed    bool
 	reloads   int
 	callers   func(name string) (Caller, bool) // of the last Reload; nil before
@@ -84,7 +83,7 @@ func New(o Options) (*Gateway, error) {
 	}
 	g := &Gateway{
 		quiet: make(chan struct{}), sessions: make(map[*session]struct{}), handshake: make(map[*streamhttp.Session]*session),
-		stateless: make(map[string]statelessCaller), tasks: make(map[string]*taskTable),
+		stateless: make(map[string]statelessCaller),
 	}
 	g.setup.Store(newSetup(o, nil, openServer))
 	return g, nil

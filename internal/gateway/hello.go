@@ -11,6 +11,7 @@ import (
 	"github.com/sallyport-dev/sallyport/doc"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/quote"
+	"github.com/sallyport-dev/sallyport/internal/upstream"
 )
 
 // hello is a server's answer to a greeting: to initialize, or to server/discover.
@@ -118,12 +119,15 @@ func (c *call) discovered(u *setup, m mcp.Message) {
 		own := parsed(m.Result).Get("instructions").String()
 		edits = append(edits, mcp.Edit{Path: []string{"result", "instructions"}, Value: rawText(joinInstructions(u.Instructions, own))})
 	}
-	c.answer(m, append(edits, privately(m)...)...)
+	c.answer(m, append(edits, c.privately(m)...)...)
 }
 
 // privately edits a result that any client may cache into one that belongs to its caller:
 // another one's policy may not show it.
-func privately(m mcp.Message) []mcp.Edit {
+func (c *call) privately(m mcp.Message) []mcp.Edit {
+	if c.s.era != upstream.Stateless {
+		return nil
+	}
 	f, err := mcp.Fields(m.Result, "cacheScope")
 	if err != nil || f[0] == nil || string(f[0]) == `"private"` {
 		return nil

@@ -59,15 +59,18 @@ func (g *Gateway) beginHTTP(ctx context.Context, x *streamhttp.Exchange, caller 
 		refuseHTTP(x, http.StatusServiceUnavailable, mcp.CodeInternal, err.Error())
 		return
 	}
-	g.mu.Lock()
-	g.handshake[x.Session] = s
-	g.mu.Unlock()
-	context.AfterFunc(x.Session.Context(), func() {
+	s.mu.Lock()
+	s.gone = func() {
 		g.mu.Lock()
 		delete(g.handshake, x.Session)
 		g.mu.Unlock()
-		s.end("the client has gone")
-	})
+	}
+	s.hangUp = x.Session.End
+	s.mu.Unlock()
+	g.mu.Lock()
+	g.handshake[x.Session] = s
+	g.mu.Unlock()
+	context.AfterFunc(x.Session.Context(), func() { s.end("the client has gone") })
 	s.serve(ctx, x, x.Message)
 }
 

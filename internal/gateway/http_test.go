@@ -233,3 +233,61 @@ func TestDisconnectCancelsAStatelessRequest(t *testing.T) {
 	<-done
 	eventually(t, "the server hears of it", func() bool { return up.saw(methodCancelled) })
 }
+
+// A caller that is taken away still gets the answer to what it has asked, and then has no
+// session.
+func TestReloadTakesACallerAway(t *testing.T) {
+	up := toolServer("a", "slow")
+	serve := up.serve
+	started := make(chan struct{})
+	up.serve = func(ctx context.Context, c *conn, m mcp.Message, about func(string)) (string, error) {
+		if m.Method == "tools/call" {
+			close(started)
+			<-ctx.Done()
+		}
+		return serve(ctx, c, m, about)
+	}
+	r := newRig(t, Options{}, up)
+	s := r.overHTTP(newCaller(t, "ann", everything, nil))
+	p := post(t, s.URL, "ann", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"0"}}}`)
+	session := []string{"Mcp-Session-Id", p.header.Get("Mcp-Session-Id")}
+	got := make(chan reply, 1)
+	go func() {
+		got <- post(t, s.URL, "ann", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow"}}`, session...)
+	}()
+	<-started
+	if err := r.Reload(t.Context(), r.setup.Load().Options, func(string) (Caller, bool) { return Caller{}, false }); err != nil {
+		t.Fatal(err)
+	}
+	if p := <-got; !strings.Contains(p.body, "its caller may not call any more") {
+		t.Errorf("got %d %s", p.status, p.body)
+	}
+	eventually(t, "the session is gone", func() bool {
+		return post(t, s.URL, "ann", `{"jsonrpc":"2.0","id":3,"method":"ping"}`, session...).status == http.StatusNotFound
+	})
+}
+
+// What one caller's clients make up is bounded, and what is not used ends.
+func TestStatelessSessionsAreBounded(t *testing.T) {
+	up := toolServer("a", "look").stateless()
+	r := newRig(t, Options{MaxStateless: 3, SessionIdle: 50 * time.Millisecond}, up)
+	s := r.overHTTP(newCaller(t, "ann", everything, nil))
+	for n := range 10 {
+		meta := strings.Replace(modernMeta, `"name":"c"`, fmt.Sprintf(`"name":"c%d"`, n), 1)
+		p := post(t, s.URL, "ann", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+meta+`}}`, "MCP-Protocol-Version", mcp.V20260728, "Mcp-Method", "tools/list")
+		if get(t, p.body, "result", "tools", 0, "name") != "look" {
+			t.Errorf("got %s", p.body)
+		}
+		r.mu.Lock()
+		if n := len(r.stateless["ann"]); n > 3 {
+			t.Errorf("%d at once", n)
+		}
+		r.mu.Unlock()
+	}
+	eventually(t, "all are closed", func() bool { return up.closedConns() == 10 })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.stateless) > 0 || len(r.sessions) > 0 {
+		t.Errorf("something is left: %v", r.stateless)
+	}
+}

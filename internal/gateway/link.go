@@ -18,11 +18,13 @@ import (
 type link struct {
 	s      *session
 	place  *place
-	relay  *relay.Relay
+	relay  *relay.Relay    // set when built is closed
+	caller Caller          // as it was when the link was made
 	ctx    context.Context // ends with the link
 	cancel context.CancelCauseFunc
 
 	toWrite chan outgoing // in order
+	built   chan struct{}
 	ready   chan struct{} // closed when it is open or has failed
 
 	// Set before ready is closed, and not changed after.
@@ -99,22 +101,28 @@ func (l *link) isOver() bool {
 
 // newLink is called with mu held.
 func (s *session) newLink(p *place) *link {
-	u, c := s.setup(), s.caller
 	l := &link{
-		s: s, place: p, toWrite: make(chan outgoing, maxToServer), ready: make(chan struct{}), closed: make(chan struct{}),
-		doing: make(map[string]context.CancelCauseFunc),
+		s: s, place: p, caller: s.caller, toWrite: make(chan outgoing, maxToServer), built: make(chan struct{}), ready: make(chan struct{}),
+		closed: make(chan struct{}), doing: make(map[string]context.CancelCauseFunc),
 	}
 	l.ctx, l.cancel = context.WithCancelCause(s.ctx)
+	return l
+}
+
+// build makes the relay.
+func (l *link) build() {
+	s, p, c, u := l.s, l.place, l.caller, l.s.setup()
 	l.relay = relay.New(relay.Options{
 		Session: s.engine, Policy: c.Policy, DryRun: c.DryRun, Caller: c.Name, SessionID: s.id, Upstream: p.Name, Pins: p.Pins,
 		ToClient: l.toClient, ToServer: l.toServer, Shown: s.shown(p.Name),
 		Audit: u.Audit, AuditContinue: u.AuditContinue, Log: s.log, MaxMessage: u.MaxMessage,
 	})
-	return l
+	close(l.built)
 }
 
 // open greets the server through the relay, as the client would.
 func (l *link) open() {
+	l.build()
 	method := methodInitialize
 	if l.s.era == upstream.Stateless {
 		method = methodDiscover
@@ -313,6 +321,7 @@ func (s *session) forget(l *link) {
 func (l *link) end(why string) {
 	l.endOnce.Do(func() {
 		defer close(l.closed)
+		<-l.built
 		l.s.dropAsked(l)
 		l.relay.End(context.Background(), why)
 		l.mu.Lock()

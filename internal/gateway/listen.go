@@ -113,7 +113,6 @@ func (c *call) listenToAll(u *setup, filter doc.Value) {
 	}
 	w := &merging{c: c}
 	ctx, stop := context.WithCancel(c.ctx)
-	context.AfterFunc(c.ctx, stop)
 	go func() {
 		<-c.box.done
 		stop()

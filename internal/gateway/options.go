@@ -81,7 +81,6 @@ const (
 	maxCalls      = 10_000 // requests of the client that wait for an answer
 	maxAsked      = 1_000  // requests of servers that wait for the client
 	maxLinks      = 10_000 // resource links seen in results
-	maxTasks      = 10_000 // tasks of one caller
 	maxTaskTokens = 1_000  // progress tokens that outlive their call with its task
 	maxMailbox    = 1 << 20
 	maxToServer   = 1_024 // messages that wait to be written to one upstream

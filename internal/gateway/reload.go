@@ -114,6 +114,7 @@ func (s *session) use(c Caller) bool {
 	}
 	s.mu.Unlock()
 	for _, l := range links {
+		<-l.built
 		l.relay.SetPolicy(c.Policy, c.DryRun)
 	}
 	return true
@@ -147,6 +148,7 @@ func (s *session) swap(next *setup) (gone []*link) {
 
 // retire closes a link when its open calls have their answers.
 func (l *link) retire(ctx context.Context) {
+	<-l.built
 	select {
 	case <-l.relay.Drain():
 	case <-ctx.Done():

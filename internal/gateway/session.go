@@ -61,6 +61,8 @@ type session struct {
 	last        time.Time            // a call ended
 	unused      *time.Timer          // ends a stateless session; nil in others
 	gone        func()               // takes it out of the table that it is found in
+	hangUp      func()               // ends the transport session, after the last answers; nil where there is none
+	empty       chan struct{}        // closed when no call is left, once the session has ended
 	greeted     bool                 // initialize has its answer
 	announces   [kindCount]bool      // lists that the client was told can change
 }
@@ -195,8 +197,31 @@ func (s *session) end(why string) {
 	for _, c := range rest {
 		c.fail(mcp.CodeInternal, why+" before it was answered")
 	}
+	if s.hangUp != nil {
+		s.delivered()
+		s.hangUp()
+	}
 	s.cancel(errEnded)
 	s.engine.End()
+}
+
+// delivered waits until the last answers are with the client's transport, which does not
+// take long unless the client does not read.
+func (s *session) delivered() {
+	t := time.NewTimer(farewell)
+	defer t.Stop()
+	s.mu.Lock()
+	if len(s.everyCall) == 0 {
+		s.mu.Unlock()
+		return
+	}
+	s.empty = make(chan struct{})
+	empty := s.empty
+	s.mu.Unlock()
+	select {
+	case <-empty:
+	case <-t.C:
+	}
 }
 
 // openLinks are those that are open or being opened.
@@ -228,6 +253,7 @@ func (s *session) abandon() {
 		c.cancel(cancelNotice(c.m.ID, "the client has gone"))
 	}
 	for _, l := range s.openLinks() {
+		<-l.built
 		l.relay.Drain()
 	}
 }

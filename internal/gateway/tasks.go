@@ -5,43 +5,8 @@ import (
 	"github.com/sallyport-dev/sallyport/internal/quote"
 )
 
-// taskTable says which upstream gave a task to a caller. A task outlives the session in
-// which it began, and its id is known to nobody else: an id that is not here is refused,
-// wherever the client has it from. Guarded by Gateway.mu.
-type taskTable struct {
-	of  map[string]string // upstream by task id
-	age []string
-}
-
-func (g *Gateway) noteTask(caller, id, upstream string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	t := g.tasks[caller]
-	if t == nil {
-		t = &taskTable{of: make(map[string]string)}
-		g.tasks[caller] = t
-	}
-	if _, known := t.of[id]; known {
-		return // the first that gave it keeps it
-	}
-	t.of[id] = upstream
-	t.age = append(t.age, id)
-	for len(t.age) > maxTasks {
-		delete(t.of, t.age[0])
-		t.age = t.age[1:]
-	}
-}
-
-func (g *Gateway) taskOf(caller, id string) (upstream string, ok bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	t := g.tasks[caller]
-	if t == nil {
-		return "", false
-	}
-	upstream, ok = t.of[id]
-	return upstream, ok
-}
+// A task belongs to the session in which it began: the relay of its upstream remembers it,
+// records what comes of it, and refuses every other id.
 
 // taskToken is a progress token that outlives its call, because its call became a task.
 type taskToken struct {
@@ -77,16 +42,11 @@ func createdTask(result []byte) string {
 	return ""
 }
 
-// noticeTask remembers who has the task that a call became.
+// noticeTask keeps the progress token of a call that became a task.
 func (s *session) noticeTask(l *link, c *call, m mcp.Message) {
-	if c.m.Method != "tools/call" {
+	if c.m.Method != "tools/call" || createdTask(m.Result) == "" {
 		return
 	}
-	id := createdTask(m.Result)
-	if id == "" || len(id) > mcp.MaxID {
-		return
-	}
-	s.g.noteTask(s.name, id, l.place.Name)
 	c.mu.Lock()
 	var g *leg
 	if len(c.legs) > 0 {
@@ -110,7 +70,11 @@ func (s *session) noticeTask(l *link, c *call, m mcp.Message) {
 // task takes a request about a task to the upstream that gave it.
 func (c *call) task() {
 	s, u := c.s, c.s.setup()
-	if c.m.Method == "tasks/list" {
+	switch {
+	case u.naming.passes():
+		c.to(u.places[0], nil)
+		return
+	case c.m.Method == "tasks/list":
 		c.listTasks(u)
 		return
 	}
@@ -119,34 +83,28 @@ func (c *call) task() {
 		c.fail(mcp.CodeInvalidParams, "params.taskId has to be a string")
 		return
 	}
-	name, ok := s.g.taskOf(s.name, id)
-	p := u.place(name)
-	if !ok || p == nil {
+	var of *link
+	for _, l := range s.openLinks() {
+		if !l.isReady() || !l.relay.HasTask(id) {
+			continue
+		}
+		if of != nil { // two servers gave the same id
+			of = nil
+			break
+		}
+		of = l
+	}
+	if of == nil {
 		c.refuse(mcp.CodeInvalidParams, c.m.Method, id, "unknown task "+quote.Value(id, 100))
 		return
 	}
-	c.to(p, nil)
+	c.to(of.place, nil)
 }
 
-// listTasks lists the caller's own tasks. A server may hold those of others under the
-// gateway's one name.
+// listTasks joins the tasks of all upstreams; each relay leaves out what is not this
+// client's.
 func (c *call) listTasks(u *setup) {
 	s := c.s
-	own := func(p *place, m mcp.Message) mcp.Message {
-		return mcp.FilterList(m, "tasks", func(element []byte) bool {
-			f, err := mcp.Fields(element, "taskId")
-			if err != nil {
-				return true
-			}
-			id, _ := mcp.Str(f[0])
-			upstream, ok := s.g.taskOf(s.name, id)
-			return !ok || upstream != p.Name
-		})
-	}
-	if u.naming.passes() {
-		c.to(u.places[0], func(m mcp.Message) { c.answer(own(u.places[0], m)) })
-		return
-	}
 	b := []byte(`{"tasks":[`)
 	start := len(b)
 	for _, l := range s.openAll(c.ctx, u, false) {
@@ -154,8 +112,9 @@ func (c *call) listTasks(u *setup) {
 			continue
 		}
 		found := &listedBy{link: l}
-		if err := s.pagesOf(c.ctx, kindInfo{method: c.m.Method, list: "tasks"}, found, c.m, func(m mcp.Message) mcp.Message { return own(l.place, m) }); err != nil {
+		if err := s.pages(c.ctx, kindInfo{method: c.m.Method, list: "tasks"}, found, c.m); err != nil {
 			s.log.Warn("an upstream's tasks are absent", "upstream", l.place.Name, "reason", err)
+			continue
 		}
 		for _, e := range found.elements {
 			if len(b) > start {
