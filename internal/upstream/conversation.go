@@ -45,6 +45,9 @@ type conversation struct {
 }
 
 func newConversation(s *Server, beside func(mcp.Message)) *conversation {
+	if beside == nil {
+		beside = func(mcp.Message) {}
+	}
 	return &conversation{s: s, table: newTable(), beside: beside, began: time.Now(), ended: make(chan struct{}), gone: make(chan struct{})}
 }
 
