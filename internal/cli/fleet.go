@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"reflect"
@@ -50,7 +51,7 @@ type kept struct {
 type fleetOptions struct {
 	config     string // the file; "": the default one
 	audit      string // --audit
-	doubts     *sallyport.Doubts
+	doubts     func(config.Server) (*sallyport.Doubts, error)
 	dryRun     bool
 	log        *slog.Logger
 	before     *fleet // nil at the start
@@ -207,10 +208,12 @@ func (f *fleet) addEngines(o fleetOptions) error {
 	if err != nil {
 		return err
 	}
-	names := []string{""}
-	for name := range f.cfg.Policies {
-		names = append(names, name)
+	doubts, err := o.doubts(f.cfg.Server)
+	if err != nil {
+		return err
 	}
+	names := []string{""}
+	names = append(names, slices.Sorted(maps.Keys(f.cfg.Policies))...)
 	for _, name := range names {
 		pol, err := f.cfg.Policy(name)
 		if err != nil {
@@ -221,7 +224,7 @@ func (f *fleet) addEngines(o fleetOptions) error {
 		}
 		f.dryRun[pol.Name()] = o.dryRun || dryByFile(f.cfg, pol)
 		f.engines[pol.Name()], err = newEngine(f.cfg, pol, f.contracts, sallyport.Options{
-			DryRun: o.dryRun, Doubts: o.doubts, Place: place, Resolve: osresolve.Resolve,
+			DryRun: o.dryRun, Doubts: doubts, Place: place, Resolve: osresolve.Resolve,
 		})
 		if err != nil {
 			return err

@@ -54,7 +54,7 @@ upstreams:
 	load := func(text string, before *fleet) *fleet {
 		t.Helper()
 		writeFile(t, file, text)
-		f, err := loadFleet(fleetOptions{config: file, doubts: doubts, log: slog.New(slog.DiscardHandler), before: before, maxMessage: 1 << 20})
+		f, err := loadFleet(fleetOptions{config: file, doubts: func(config.Server) (*sallyport.Doubts, error) { return doubts, nil }, log: slog.New(slog.DiscardHandler), before: before, maxMessage: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,9 +172,9 @@ func TestExpiry(t *testing.T) {
 
 // stdioEnd is one end of a gateway on stdio.
 type stdioEnd struct {
-	in  io.WriteCloser
-	out *io.PipeReader
-	end chan error // of the gateway
+	in   io.WriteCloser
+	end  chan error  // of the gateway
+	said chan string // all that it wrote, at its end
 }
 
 func runStdio(t *testing.T, f runFlags) *stdioEnd {
@@ -182,8 +182,11 @@ func runStdio(t *testing.T, f runFlags) *stdioEnd {
 	f.transport, f.maxMessage, f.path = "stdio", 1<<20, "/mcp"
 	in, send := io.Pipe()
 	hear, out := io.Pipe()
-	c := &stdioEnd{in: send, out: hear, end: make(chan error, 1)}
-	go func() { _, _ = io.Copy(io.Discard, hear) }()
+	c := &stdioEnd{in: send, end: make(chan error, 1), said: make(chan string, 1)}
+	go func() {
+		data, _ := io.ReadAll(hear)
+		c.said <- string(data)
+	}()
 	go func() {
 		err := (&running{flags: f, shared: &sharedSession{}}).start(in, out, io.Discard)
 		out.Close()
@@ -245,5 +248,49 @@ func TestStdioEndsWhenItsTokenExpires(t *testing.T) {
 	c := runStdio(t, runFlags{config: file, token: "ann"})
 	if err := <-c.end; err == nil || !strings.Contains(err.Error(), "the token 'ann' has expired") || time.Now().Before(soon) {
 		t.Errorf("it ended with %v", err)
+	}
+}
+
+// Over stdio too an open call gets its answer before a signal ends the gateway, and a second
+// signal does not wait.
+func TestStdioSignals(t *testing.T) {
+	for name, patient := range map[string]bool{"one signal": true, "two": false} {
+		t.Run(name, func(t *testing.T) {
+			dir := home(t)
+			file := filepath.Join(dir, "s.yaml")
+			self, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Chdir(dir)
+			writeFile(t, "tools.json", `[{"name":"slow","inputSchema":{"type":"object"}}]`)
+			if err := os.Symlink(self, "listserver"); err != nil {
+				t.Fatal(err)
+			}
+			writeFile(t, file, "version: 1\nupstreams: {a: {transport: stdio, command: ./listserver, args: [tools.json]}}\npolicies: {p: {default: allow}}\n")
+			signals := make(chan os.Signal, 2)
+			c := runStdio(t, runFlags{config: file, signals: signals})
+			for _, m := range []string{
+				`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
+				`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+				`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow","arguments":{}}}`,
+			} {
+				if _, err := io.WriteString(c.in, m+"\n"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			waitFor("started")
+			signals <- os.Interrupt
+			if patient {
+				writeFile(t, "go", "")
+			} else {
+				signals <- os.Interrupt
+			}
+			err = <-c.end
+			said := <-c.said
+			if patient && (err != nil || !strings.Contains(said, `ran slow`)) || !patient && (err == nil || !strings.Contains(err.Error(), "stopped at once") || strings.Contains(said, "ran slow")) {
+				t.Errorf("%v\n%s", err, said)
+			}
+		})
 	}
 }

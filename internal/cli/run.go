@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -33,6 +34,7 @@ type runFlags struct {
 	insecureBind, dryRun, verbose    bool
 	audit                            string
 	maxMessage                       int
+	signals                          chan os.Signal // for tests; nil: the system's
 }
 
 func newRun() *cobra.Command {
@@ -134,6 +136,7 @@ type running struct {
 	server   *serve.Server  // over HTTP
 	cert     *serve.Certificate
 	tokens   *token.Table
+	hurry    atomic.Bool        // somebody does not want to wait
 	retired  []*upstream.Server // that reloads have replaced
 
 	// Under wrap --url: its flags, and what gives the configuration.
@@ -166,10 +169,14 @@ func (r *running) main(stdin io.Reader, stdout io.Writer) error {
 		return failed(err)
 	}
 	catchBrokenPipe()
-	signals := make(chan os.Signal, 2)
-	if r.wrapped == nil {
+	signals := r.flags.signals
+	switch {
+	case signals != nil:
+	case r.wrapped == nil:
+		signals = make(chan os.Signal, 2)
 		signal.Notify(signals, os.Interrupt, syscall.SIGTERM) // SIGHUP is a reload
-	} else {
+	default:
+		signals = make(chan os.Signal, 2)
 		signal.Notify(signals, stopSignals()...)
 	}
 	defer signal.Stop(signals)
@@ -188,9 +195,6 @@ func (r *running) main(stdin io.Reader, stdout io.Writer) error {
 
 // prepare makes everything that has to exist before anybody is served.
 func (r *running) prepare(stdout io.Writer) (err error) {
-	if err := r.openDoubts(); err != nil {
-		return err
-	}
 	if r.fleet, err = loadFleet(r.fleetOptions(nil)); err != nil {
 		return err
 	}
@@ -219,27 +223,35 @@ func (r *running) prepare(stdout io.Writer) (err error) {
 	return r.recordConfig("start: configuration "+r.fleet.cfg.Digest, "")
 }
 
-// openDoubts opens what calls have in common. A second process of the same client shares it;
-// over HTTP it lives in this process.
-func (r *running) openDoubts() error {
+// maxScopes is how many callers there may be whose doubt is kept: as many as a
+// configuration can have tokens, and some that reloads have taken away.
+const maxScopes = 20_000
+
+// openDoubts opens what calls have in common, once: reloads change nothing of it. Over stdio
+// it is shared with the client's other processes; over HTTP it lives in this one.
+func (r *running) openDoubts(s config.Server) (*sallyport.Doubts, error) {
+	if r.doubts != nil {
+		return r.doubts, nil
+	}
 	own, err := ownFiles(r.flags.config, "", "")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	opt := sallyport.DoubtOptions{}
+	opt := sallyport.DoubtOptions{SessionIdle: s.SessionIdle, MaxScopes: maxScopes}
 	if r.flags.transport == "stdio" {
 		if r.shared, err = openShared(filepath.Dir(own.stateLog), own.noState, r.log); err != nil {
-			return err
+			r.shared = &sharedSession{}
+			return nil, err
 		}
 		opt.Store = r.shared.engineStore()
 	}
 	r.doubts = sallyport.NewDoubts(opt)
-	return nil
+	return r.doubts, nil
 }
 
 func (r *running) fleetOptions(before *fleet) fleetOptions {
 	o := fleetOptions{
-		config: r.flags.config, audit: r.flags.audit, doubts: r.doubts, dryRun: r.flags.dryRun, log: r.log,
+		config: r.flags.config, audit: r.flags.audit, doubts: r.openDoubts, dryRun: r.flags.dryRun, log: r.log,
 		before: before, maxMessage: r.flags.maxMessage, load: r.load,
 	}
 	files := []string{r.flags.tlsCert, r.flags.tlsKey}
@@ -283,7 +295,11 @@ func (r *running) recordConfig(detail, outcome string) error {
 const closing = 10 * time.Second
 
 func (r *running) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), closing)
+	wait := closing
+	if r.hurry.Load() {
+		wait = 0 // what is left is killed
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
 	if r.gateway != nil {
 		_ = r.gateway.Close(ctx)

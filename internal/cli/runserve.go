@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/sallyport-dev/sallyport/internal/gateway"
@@ -31,7 +33,7 @@ func (r *running) serveHTTP(ctx context.Context, signals <-chan os.Signal) error
 		Tokens: tokens, Path: f.path, PublicURL: s.PublicURL, Certificate: r.cert, Log: r.log,
 		MCP: streamhttp.HandlerOptions{
 			Serve: r.gateway.HTTP, AllowedHosts: s.AllowedHosts, AllowedOrigins: s.AllowedOrigins,
-			MaxBody: s.MaxBody, SessionIdle: s.SessionIdle,
+			MaxBody: s.MaxBody, SessionIdle: s.SessionIdle, PreferStream: true,
 		},
 	})
 	if err != nil {
@@ -78,6 +80,7 @@ func (r *running) drain(ctx context.Context, signals <-chan os.Signal) error {
 		select {
 		case <-signals:
 			r.log.Warn("stopping at once")
+			r.hurry.Store(true)
 			cancel()
 		case <-done:
 		}
@@ -108,19 +111,28 @@ func (r *running) serveStdio(ctx context.Context, signals <-chan os.Signal, stdi
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- r.gateway.Stdio(ctx, c, stdin, stdout) }()
-	expiry := time.NewTimer(time.Hour)
+	expiry := time.NewTimer(time.Hour) // none but untilExpiry's
 	defer expiry.Stop()
 	var why error
 	stopping := false
 	for {
-		r.untilExpiry(expiry)
+		if expiry.Stop(); !stopping {
+			r.untilExpiry(expiry)
+		}
 		select {
 		case <-signals:
 			if stopping {
+				r.hurry.Store(true)
 				return failed(errors.New("stopped at once"))
 			}
 			stopping = true
-			cancel()
+			// The open calls get their answers first.
+			drain, last := context.WithTimeout(ctx, r.fleet.cfg.Server.DrainTimeout)
+			defer last()
+			go func() {
+				_ = r.gateway.Close(drain)
+				cancel()
+			}()
 		case <-r.requests():
 			r.reload(ctx)
 			_, why = r.stdioCaller(r.fleet)
@@ -181,8 +193,8 @@ func (r *running) requests() <-chan struct{} {
 func (r *running) sayStart() {
 	f := r.fleet
 	var policies []*policy.Policy
-	for _, e := range f.engines {
-		policies = append(policies, e.Policy())
+	for _, name := range slices.Sorted(maps.Keys(f.engines)) {
+		policies = append(policies, f.engines[name].Policy())
 	}
 	f.sayDry(r.log, policies)
 	if len(f.cfg.Policies) == 0 {
