@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/sallyport-dev/sallyport/internal/stdio"
 )
 
 // TestMain makes sallyport a command of the scripts: each runs as its own process, as
@@ -16,9 +14,6 @@ func TestMain(m *testing.M) {
 	// guard would run all tests, which start children.
 	if len(os.Args) > 1 && os.Args[1] == "__guard" {
 		os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
-	}
-	if len(os.Args) > 1 && os.Args[1] == "__guard" {
-		os.Exit(stdio.RunGuard(os.Args[2:])) // or the guard of a test's child would be all tests
 	}
 	testscript.Main(m, map[string]func(){
 		"sallyport":  func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
