@@ -57,8 +57,7 @@ func (r *running) serveHTTP(ctx context.Context, signals <-chan os.Signal) error
 	for {
 		select {
 		case sig := <-signals:
-			r.log.Info("stopping: new calls are refused, open ones may end", "signal", sig.String(), "drain_timeout", r.fleet.cfg.Server.DrainTimeout)
-			return r.drain(ctx, signals)
+			return r.drain(ctx, sig, signals)
 		case <-r.requests():
 			r.reload(ctx)
 		case err := <-served:
@@ -70,26 +69,35 @@ func (r *running) serveHTTP(ctx context.Context, signals <-chan os.Signal) error
 	}
 }
 
-// drain lets open calls end, until the time is over or a second signal comes.
-func (r *running) drain(ctx context.Context, signals <-chan os.Signal) error {
-	ctx, cancel := context.WithTimeout(ctx, r.fleet.cfg.Server.DrainTimeout)
-	defer cancel()
-	done := make(chan struct{})
-	defer close(done)
-	go func() {
-		select {
-		case <-signals:
-			r.log.Warn("stopping at once")
-			r.hurry.Store(true)
-			cancel()
-		case <-done:
-		}
-	}()
-	r.gateway.Quiet()
-	if err := r.server.Drain(ctx); err != nil {
-		return failed(errors.New("calls that were open did not end in time, and were cut off"))
+// lastAnswers is what the errors get, to reach the clients whose calls are cut off.
+const lastAnswers = 2 * time.Second
+
+// drain lets open calls end, until the time is over or a second signal comes. What is open
+// then is answered with an error.
+func (r *running) drain(ctx context.Context, first os.Signal, signals <-chan os.Signal) error {
+	hard, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- r.server.Drain(hard) }()
+	<-r.server.Handler().Draining()
+	r.log.Info("stopping: new calls are refused, open ones may end", "signal", first.String(), "drain_timeout", r.fleet.cfg.Server.DrainTimeout)
+	r.gateway.Quiet() // subscriptions have no end of their own
+	limit := time.NewTimer(r.fleet.cfg.Server.DrainTimeout)
+	defer limit.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-limit.C:
+	case <-signals:
+		r.log.Warn("stopping at once")
+		r.hurry.Store(true)
 	}
-	return nil
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	_ = r.gateway.Close(over)
+	defer time.AfterFunc(lastAnswers, stop).Stop()
+	<-done
+	return failed(errors.New("calls that were open did not end in time, and were cut off"))
 }
 
 // serveStdio serves the client that started this process.
