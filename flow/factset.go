@@ -179,7 +179,7 @@ func (s *factSet) write(b []byte, at int, x uint64) {
 // allocated returns a shelf for n hashes and some more: as many as the allocator would
 // set aside anyway.
 func (s *factSet) allocated(n int) shelf {
-	return append(shelf(nil), make(shelf, (n+n/3+2)*s.width+slotRead-s.width)...)[:0]
+	return append(shelf(nil), make(shelf, (n+n/4+2)*s.width+slotRead-s.width)...)[:0]
 }
 
 // grow makes a shelf larger.

@@ -25,7 +25,8 @@ func (s *scanner) dotted(b []byte, start, end int) {
 			return
 		}
 	}
-	if n, ok := s.known[string(b[start:end])]; ok && n.name == string(b[start:end]) && plainASCII(n.name) && !endsInNumber(n.name) {
+	n, ok := s.known[string(b[start:end])]
+	if ok && n.name == string(b[start:end]) && plainASCII(n.name) && !endsInNumber(n.name) {
 		s.named(n, b[end:])
 		if known != nil {
 			*known = k
@@ -35,7 +36,10 @@ func (s *scanner) dotted(b []byte, start, end int) {
 	h := string(b[start:end])
 	switch {
 	case !endsInNumber(h):
-		s.host(h, b[end:])
+		if !ok {
+			n = s.learn(h)
+		}
+		s.named(n, b[end:])
 		if !plainASCII(h) {
 			s.latin(h)
 		}
@@ -76,7 +80,7 @@ func (s *scanner) mailDomain(b []byte) {
 	}
 	n, ok := s.known[string(b)]
 	if !ok {
-		n = s.nameOf(string(b))
+		n = s.learn(string(b))
 	}
 	if !n.valid {
 		return
@@ -159,13 +163,18 @@ func (s *scanner) nameOf(h string) hostName {
 	if n, ok := s.known[h]; ok {
 		return n
 	}
+	return s.learn(h)
+}
+
+// learn is nameOf for a name that is not remembered.
+func (s *scanner) learn(h string) hostName {
 	n := hostName{name: taintName(h)}
 	if n.valid = validName(n.name); n.valid {
 		suffix, icann := publicsuffix.PublicSuffix(n.name)
-		if n.kind, n.key = factHost, n.name; !tenantHosts[n.name] {
+		n.tenants = tenantHosts[n.name]
+		if n.kind, n.key = factHost, n.name; !n.tenants {
 			n.kind, n.key = domainKey(registrableUnder(suffix, n.name), n.name)
 		}
-		n.tenants = tenantHosts[n.name]
 		n.inner = inner4(n.name)
 		top := strings.LastIndexByte(n.name, '.')
 		n.glued = top > 0 && strings.IndexByte(n.name[:top], '.') > 0 && !knownSuffix(suffix, icann)
