@@ -119,16 +119,17 @@ func text(raw []byte) string {
 // of members. Numbers count as they are written. without names members of the outermost
 // object that do not count.
 func sum(value []byte, without ...string) [sha256.Size]byte {
-	return sumNext(jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true)), without)
+	out, _ := sumNext(jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true)), without)
+	return out
 }
 
-// sumNext reads one value. What cannot be read ends it: the same bytes give the same sum.
-func sumNext(dec *jsontext.Decoder, without []string) [sha256.Size]byte {
-	h := sha256.New()
+// sumNext reads one value; ok is false when it cannot be read to its end.
+func sumNext(dec *jsontext.Decoder, without []string) (out [sha256.Size]byte, ok bool) {
 	t, err := dec.ReadToken()
 	if err != nil {
-		return [sha256.Size]byte{}
+		return out, false
 	}
+	h := sha256.New()
 	h.Write([]byte{byte(t.Kind())})
 	switch t.Kind() {
 	case '{':
@@ -136,28 +137,34 @@ func sumNext(dec *jsontext.Decoder, without []string) [sha256.Size]byte {
 		for dec.PeekKind() == '"' {
 			name, err := dec.ReadToken()
 			if err != nil {
-				break
+				return out, false
 			}
 			skip := slices.Contains(without, name.String())
 			key := sha256.Sum256([]byte(name.String()))
-			inner := sumNext(dec, nil)
+			inner, ok := sumNext(dec, nil)
+			if !ok {
+				return out, false
+			}
 			if !skip {
 				all = append(all, [2 * sha256.Size]byte(append(key[:], inner[:]...)))
 			}
 		}
-		_, _ = dec.ReadToken()
 		slices.SortFunc(all, func(a, b [2 * sha256.Size]byte) int { return bytes.Compare(a[:], b[:]) })
 		for _, m := range all {
 			h.Write(m[:])
 		}
+		_, err = dec.ReadToken()
 	case '[':
-		for k := dec.PeekKind(); k != ']' && k != 0 && k != '}'; k = dec.PeekKind() {
-			inner := sumNext(dec, nil)
+		for dec.PeekKind() != ']' {
+			inner, ok := sumNext(dec, nil)
+			if !ok {
+				return out, false
+			}
 			h.Write(inner[:])
 		}
-		_, _ = dec.ReadToken()
+		_, err = dec.ReadToken()
 	default:
 		h.Write([]byte(t.String()))
 	}
-	return [sha256.Size]byte(h.Sum(nil))
+	return [sha256.Size]byte(h.Sum(nil)), err == nil
 }

@@ -195,12 +195,12 @@ func (p *Pipes) serverFrame(ctx context.Context, frame []byte) {
 		p.relay.BadFromServer(bad, frame)
 		return
 	}
-	record := p.relay.fromServer(ctx, m, mcp.ID{})
-	if record == nil {
+	c, m := p.relay.fromServer(ctx, m, mcp.ID{})
+	if c == nil {
 		return
 	}
 	if len(m.Raw) <= inlineOutput {
-		record()
+		p.relay.answer(c, m)
 		return
 	}
 	// Its recording takes milliseconds: other calls' answers go on meanwhile.
@@ -208,10 +208,10 @@ func (p *Pipes) serverFrame(ctx context.Context, frame []byte) {
 	case p.beside <- struct{}{}:
 		go func() {
 			defer func() { <-p.beside }()
-			record()
+			p.relay.answer(c, m)
 		}()
 	default: // enough are held in memory
-		record()
+		p.relay.answer(c, m)
 	}
 }
 

@@ -16,18 +16,19 @@ import (
 // What may reach the client is recorded and handed to ToClient before FromServer returns.
 // ctx bounds what it takes to keep the server's pins.
 func (r *Relay) FromServer(ctx context.Context, m mcp.Message, about mcp.ID) {
-	if record := r.fromServer(ctx, m, about); record != nil {
-		record()
+	if c, m := r.fromServer(ctx, m, about); c != nil {
+		r.answer(c, m)
 	}
 }
 
-// fromServer returns what is left to do of an answer: recording its output can take long,
-// and then other messages may go on meanwhile.
-func (r *Relay) fromServer(ctx context.Context, m mcp.Message, about mcp.ID) (record func()) {
+// fromServer deals with all but the answers to the client's requests. Of one it returns the
+// request and the message for answer: recording its output can take long, and other messages
+// may go on meanwhile.
+func (r *Relay) fromServer(ctx context.Context, m mcp.Message, about mcp.ID) (*call, mcp.Message) {
 	m = mcp.StripReserved(m)
 	if m.Extra && !r.observe("frame", 0, m.Raw) {
 		r.unreadable(&mcp.ParseError{Code: mcp.CodeInvalidRequest, ID: m.ID, Reason: "it could not be recorded", Kind: m.Kind})
-		return nil
+		return nil, m
 	}
 	switch m.Kind {
 	case mcp.Request:
@@ -35,9 +36,9 @@ func (r *Relay) fromServer(ctx context.Context, m mcp.Message, about mcp.ID) (re
 	case mcp.Notification:
 		r.serverNotification(m, r.abouts(about))
 	case mcp.Response:
-		return r.serverResponse(ctx, m)
+		return r.serverResponse(ctx, m), m
 	}
-	return nil
+	return nil, m
 }
 
 // abouts is about, if the client knows of it: requests of the relay's own are its own
@@ -203,7 +204,9 @@ func (r *Relay) serverCancels(m mcp.Message) bool {
 	return listens
 }
 
-func (r *Relay) serverResponse(ctx context.Context, m mcp.Message) (record func()) {
+// serverResponse returns the client's request that m answers, if it does. Whoever gets it has
+// to reply.
+func (r *Relay) serverResponse(ctx context.Context, m mcp.Message) *call {
 	if l := r.takeListing(m.ID); l != nil {
 		r.listAnswered(ctx, l, m)
 		return nil
@@ -222,7 +225,7 @@ func (r *Relay) serverResponse(ctx context.Context, m mcp.Message) (record func(
 		r.log.Warn("an answer of the server that answers nothing is dropped", "id", quote.Text(m.ID.Raw(), 64))
 		return nil
 	}
-	return func() { r.answer(c, m) }
+	return c
 }
 
 // answer records a call's output and relays it.

@@ -81,7 +81,7 @@ func (s *Server) greet(ctx context.Context, client Client, beside func(mcp.Messa
 		}
 		limit := time.Duration(0)
 		if era == Stateless && i+1 < len(order) && known[era] != speaks {
-			limit = probeTime
+			limit = s.probe
 		}
 		hello, version, err := c.hello(ctx, era, client.params(era), limit)
 		switch {

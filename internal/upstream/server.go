@@ -84,7 +84,8 @@ type Server struct {
 	opt Options
 	log *slog.Logger
 	// dial begins a conversation that nobody has greeted yet.
-	dial func(beside func(mcp.Message)) (*conversation, error)
+	dial  func(beside func(mcp.Message)) (*conversation, error)
+	probe time.Duration // probeTime, but for tests
 
 	base    context.Context // ends with Close
 	stop    context.CancelCauseFunc
@@ -110,7 +111,7 @@ func New(o Options) (*Server, error) {
 	if o.MaxConns <= 0 {
 		o.MaxConns = DefaultMaxConns
 	}
-	s := &Server{opt: o, log: logFor(o.Log, o.Name), conns: map[*conversation]bool{}, status: Status{Name: o.Name}}
+	s := &Server{opt: o, log: logFor(o.Log, o.Name), conns: map[*conversation]bool{}, status: Status{Name: o.Name}, probe: probeTime}
 	s.base, s.stop = context.WithCancelCause(context.Background())
 	s.dial = s.startProcess
 	if o.URL != "" {
@@ -129,8 +130,8 @@ func New(o Options) (*Server, error) {
 // server/discover; nothing else was sent: notifications/initialized comes through Send.
 //
 // beside gets the notifications and requests of the server's that belong to no open
-// request, one at a time, until Close has returned. Like onMessage of Do it must not
-// wait for the client, nor call Do or Send.
+// request, one at a time, maybe before Open and until Close has returned. Like onMessage of
+// Do it must not wait for the client, nor call Do or Send. nil: they are dropped.
 //
 // A server that could not be started is left alone for a while: the error is then a
 // *Paused.
