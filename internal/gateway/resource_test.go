@@ -75,7 +75,7 @@ func TestResourcesLeadToTheirUpstream(t *testing.T) {
 		}
 	}
 	for params, want := range map[string]string{
-		`"ref":{"type":"ref/prompt","name":"b__p"},"argument":{"name":"x","value":"y"}`:          "b",
+		`"ref":{"type":"ref/prompt","name":"b__p"},"argument":{"name":"x","value":"y"}`:         "b",
 		`"ref":{"type":"ref/resource","uri":"t://b/{id}"},"argument":{"name":"id","value":"y"}`: "b", // B046
 		`"ref":{"type":"ref/resource","uri":"x://a"},"argument":{"name":"id","value":"y"}`:      "a",
 		`"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"x","value":"y"}`:            "-32602",
