@@ -17,6 +17,7 @@ func TestMain(m *testing.M) {
 	}
 	testscript.Main(m, map[string]func(){
 		"sallyport":  func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"callers":    callers,
 		"converse":   converse,
 		"listserver": listserver,
 		"twoservers": twoservers,

@@ -70,6 +70,8 @@ type Gateway struct {
 	handshake map[*streamhttp.Session]*session
 	stateless map[string]statelessCaller // by caller
 	closed    bool
+	reloads   int
+	callers   func(name string) (Caller, bool) // of the last Reload; nil before
 }
 
 // New checks the options. It opens nothing: conversations with the upstreams begin when a
