@@ -63,6 +63,8 @@ var mayImport = map[string][]string{
 	"e2e":               {},
 	"e2e/copyrelay":     {},
 	"e2e/echoserver":    {},
+	"e2e/rig":           {},
+	"e2e/conformance":   {"e2e/rig"},
 
 	// Measurements.
 	"bench/agentdojo": {".", "contract", "doc", "flow", "internal/strictyaml", "policy"},
