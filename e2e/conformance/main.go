@@ -35,7 +35,7 @@ type run struct {
 var runs = []run{
 	{"2025-11-25", "2025-11-25", false, nil},
 	{"2026-07-28", "2026-07-28", true, nil},
-	{"2025-11-25 on a 2026-07-28 server", "2025-11-25", true, rig.ModernOnly},
+	{"2025-11-25 on a 2026-07-28 server", "2025-11-25", true, rig.StatelessOnly},
 	{"2026-07-28 on a 2025-11-25 server", "2026-07-28", false, rig.HandshakeOnly},
 }
 

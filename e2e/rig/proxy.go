@@ -30,16 +30,16 @@ func Front(target, secret string) (*Proxy, error) {
 	})
 }
 
-// ModernOnly makes of a server of both eras one that speaks only 2026-07-28: what names
+// StatelessOnly makes of a server of both eras one that speaks only 2026-07-28: what names
 // no such version is refused, as that specification says, with its versions in the
 // error.
-func ModernOnly(target string) (*Proxy, error) {
+func StatelessOnly(target string) (*Proxy, error) {
 	return proxy(target, func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodPost {
 			http.Error(w, "only POST", http.StatusMethodNotAllowed)
 			return false
 		}
-		if modern(r) {
+		if stateless(r) {
 			return true
 		}
 		refuse(w, r, -32022, "Unsupported protocol version: this server speaks 2026-07-28 only",
@@ -52,7 +52,7 @@ func ModernOnly(target string) (*Proxy, error) {
 // request of that version is refused as servers refused a version that they did not know.
 func HandshakeOnly(target string) (*Proxy, error) {
 	return proxy(target, func(w http.ResponseWriter, r *http.Request) bool {
-		if !modern(r) {
+		if !stateless(r) {
 			return true
 		}
 		http.Error(w, "Bad Request: Unsupported protocol version (supported versions: 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05)", http.StatusBadRequest)
@@ -60,7 +60,7 @@ func HandshakeOnly(target string) (*Proxy, error) {
 	})
 }
 
-func modern(r *http.Request) bool { return r.Header.Get("Mcp-Protocol-Version") == "2026-07-28" }
+func stateless(r *http.Request) bool { return r.Header.Get("Mcp-Protocol-Version") == "2026-07-28" }
 
 // refuse answers with a JSON-RPC error, which has the id of the request.
 func refuse(w http.ResponseWriter, r *http.Request, code int, message, data string) {

@@ -64,6 +64,7 @@ var mayImport = map[string][]string{
 	"e2e/copyrelay":     {},
 	"e2e/echoserver":    {},
 	"e2e/rig":           {},
+	"e2e/peer":          {},
 	"e2e/conformance":   {"e2e/rig"},
 
 	// Measurements.
