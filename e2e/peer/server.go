@@ -203,3 +203,15 @@ func (s *Server) Forget() {
 	}
 	s.sessions = nil
 }
+
+// PublishTo sends a notification to one session's own stream.
+func (s *Server) PublishTo(session, method, params string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ses := s.sessions[session]; ses != nil {
+		select {
+		case ses.queue <- fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params):
+		default: // nobody reads
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -43,10 +44,11 @@ type Gateway struct {
 
 // GatewayOptions say what to start.
 type GatewayOptions struct {
-	Binary string   // the program
-	Dir    string   // for the configuration, the state and the audit log; it must exist
-	Config string   // the configuration's text, without the audit section
-	Args   []string // more arguments
+	Binary string    // the program
+	Dir    string    // for the configuration, the state and the audit log; it must exist
+	Config string    // the configuration's text, without the audit section
+	Args   []string  // more arguments
+	Stderr io.Writer // gets all of stderr, which Log keeps a part of; nil: nobody
 }
 
 // StartGateway starts the gateway and waits until it is ready.
@@ -65,7 +67,7 @@ func StartGateway(ctx context.Context, o GatewayOptions) (*Gateway, error) {
 	}
 	cmd := exec.Command(o.Binary, append(args, o.Args...)...)
 	cmd.Env = Environment(o.Dir)
-	if g.Process, err = start(cmd); err != nil {
+	if g.Process, err = start(cmd, o.Stderr); err != nil {
 		return nil, err
 	}
 	if err := g.answers(ctx, strings.TrimSuffix(g.URL, "/mcp")+"/readyz", http.StatusOK); err != nil {
@@ -103,7 +105,7 @@ func StartEverything(ctx context.Context, binary string, stateless bool) (*Proce
 		return nil, "", err
 	}
 	addr := fmt.Sprintf("127.0.0.1:%d", port)
-	p, err := start(exec.Command(binary, "-http", addr, fmt.Sprintf("-stateless=%v", stateless)))
+	p, err := start(exec.Command(binary, "-http", addr, fmt.Sprintf("-stateless=%v", stateless)), nil)
 	if err != nil {
 		return nil, "", err
 	}

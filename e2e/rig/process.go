@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -30,9 +31,12 @@ type Process struct {
 	err  error // of Wait, once done is closed
 }
 
-func start(cmd *exec.Cmd) (*Process, error) {
+func start(cmd *exec.Cmd, stderr io.Writer) (*Process, error) {
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	cmd.Stderr = &p.log
+	if stderr != nil {
+		cmd.Stderr = io.MultiWriter(&p.log, stderr)
+	}
 	if cmd.Stdout == nil {
 		cmd.Stdout = &p.log
 	}

@@ -66,6 +66,7 @@ var mayImport = map[string][]string{
 	"e2e/rig":           {},
 	"e2e/peer":          {},
 	"e2e/conformance":   {"e2e/rig"},
+	"e2e/soak":          {"e2e/peer", "e2e/rig"},
 
 	// Measurements.
 	"bench/agentdojo": {".", "contract", "doc", "flow", "internal/strictyaml", "policy"},
