@@ -27,6 +27,7 @@ type office struct {
 	callers    map[string]map[string]bool // by session: the callers that the nonces name
 	subscribed map[string]string          // URI by session
 	pause      chan struct{}              // calls of wait go on once it is closed
+	arrived    func()                     // at each call of wait
 }
 
 func newOffice(t *testing.T, era peer.Era) *office {
@@ -96,6 +97,7 @@ func (o *office) call(ctx context.Context, q *peer.Request, name, nonce, more st
 		}
 	}
 	if name == "wait" {
+		o.arrived()
 		select {
 		case <-o.pause:
 		case <-ctx.Done():
@@ -142,14 +144,36 @@ tokens:
 
 // said is what reached a client beside its answers.
 type said struct {
-	mu  sync.Mutex
-	all []string
+	mu   sync.Mutex
+	all  []string
+	more chan struct{} // closed and replaced whenever all grows
 }
 
 func (s *said) note(method string, params []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all = append(s.all, method+" "+string(params))
+	close(s.more)
+	s.more = make(chan struct{})
+}
+
+// until waits for something with part in it.
+func (s *said) until(t *testing.T, part string) {
+	t.Helper()
+	deadline := time.After(patience)
+	for {
+		s.mu.Lock()
+		more := s.more
+		s.mu.Unlock()
+		if len(s.with(part)) > 0 {
+			return
+		}
+		select {
+		case <-more:
+		case <-deadline:
+			t.Fatalf("%q did not come within %v", part, patience)
+		}
+	}
 }
 
 func (s *said) with(part string) (found []string) {
@@ -165,7 +189,7 @@ func (s *said) with(part string) (found []string) {
 
 func as(t *testing.T, g *rig.Gateway, caller string, era peer.Era) (*peer.Client, *said) {
 	t.Helper()
-	heard := &said{}
+	heard := &said{more: make(chan struct{})}
 	c, err := peer.Dial(t.Context(), peer.ClientOptions{
 		URL: g.URL, Secret: rig.Secret(caller), Era: era, Notice: heard.note, Listen: era == peer.Handshake,
 	})
@@ -300,14 +324,10 @@ func apartSubscriptions(t *testing.T, g *rig.Gateway, old *office) {
 		old.PublishTo(session, "notifications/resources/updated", `{"uri":"`+uri+`"}`)
 	}
 	old.mu.Unlock()
-	deadline := time.Now().Add(patience)
-	for len(annaHeard.with("office://anna/1")) == 0 {
-		if time.Now().After(deadline) {
-			t.Fatal("no update came")
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	// What went to ben by mistake went before ben's next answer.
+	annaHeard.until(t, "office://anna/1")
+	// What goes to ben by mistake is sent before this.
+	old.Publish("notifications/tools/list_changed", "")
+	benHeard.until(t, "tools/list_changed")
 	if got := benHeard.with("office://anna"); len(got) > 0 {
 		t.Errorf("ben heard %v", got)
 	}
@@ -337,11 +357,15 @@ func TestManySessionsAtOnce(t *testing.T) {
 	const sessions, rounds = 64, 6
 	old, plain := newOffice(t, peer.Handshake), newOffice(t, peer.Stateless)
 	g := twoCallers(t, old, plain)
-	var all, waiting sync.WaitGroup
-	waiting.Add(sessions)
-	go func() { // let all calls of wait go on once every session has one
-		waiting.Wait()
-		time.Sleep(200 * time.Millisecond) // they are on their way; nothing is asserted on it
+	var all sync.WaitGroup
+	waiting := make(chan struct{}, sessions)
+	for _, o := range []*office{old, plain} {
+		o.arrived = func() { waiting <- struct{}{} }
+	}
+	go func() { // every session is within its first call before one of them ends
+		for range sessions {
+			<-waiting
+		}
 		close(old.pause)
 		close(plain.pause)
 	}()
@@ -349,7 +373,6 @@ func TestManySessionsAtOnce(t *testing.T) {
 		all.Go(func() {
 			caller := []string{"anna", "ben"}[n%2]
 			c, heard := as(t, g, caller, []peer.Era{peer.Handshake, peer.Stateless}[n/2%2])
-			waiting.Done()
 			for i := range rounds {
 				up := []string{"old", "new"}[(n/4+i)%2]
 				tool := "get_note"
