@@ -105,7 +105,7 @@ func (s *soak) judge(ctx context.Context) ([]string, error) {
 	}()
 	var after [2]rig.Figures
 	for i, part := range []time.Duration{s.length / 4, s.length - s.length/4} {
-		s.traffic(ctx, g, part)
+		s.traffic(ctx, g.URL, part, func(ctx context.Context) { s.reload(ctx, g) })
 		if after[i], err = settle(ctx, g); err != nil {
 			return s.faults, err
 		}

@@ -18,17 +18,17 @@ import (
 var upstreams = []string{"child", "plainchild", "web", "plain"}
 
 // traffic runs clients one after the other on each worker until the time is over, and
-// returns when all of them have ended.
-func (s *soak) traffic(ctx context.Context, g *rig.Gateway, length time.Duration) {
+// returns when all of them have ended. beside runs along until its context ends.
+func (s *soak) traffic(ctx context.Context, url string, length time.Duration, beside func(context.Context)) {
 	ctx, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
 	var all sync.WaitGroup
-	all.Go(func() { s.reload(ctx, g) })
+	all.Go(func() { beside(ctx) })
 	for n := range s.workers {
 		all.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(n), uint64(length)))
 			for i := 0; ctx.Err() == nil; i++ {
-				s.client(ctx, g, r, fmt.Sprintf("w%d", n))
+				s.client(ctx, url, r, fmt.Sprintf("w%d", n))
 			}
 		})
 	}
@@ -40,12 +40,12 @@ const patience = 60 * time.Second
 
 // client is the life of one: it connects, makes some calls, and ends its session, at
 // once or when it comes back after its connection was cut.
-func (s *soak) client(ctx context.Context, g *rig.Gateway, r *rand.Rand, name string) {
+func (s *soak) client(ctx context.Context, url string, r *rand.Rand, name string) {
 	transport := &http.Transport{DisableCompression: true}
 	defer transport.CloseIdleConnections()
 	era := []peer.Era{peer.Handshake, peer.Stateless}[r.IntN(2)]
 	o := peer.ClientOptions{
-		URL: g.URL, Secret: rig.Secret(callers[r.IntN(len(callers))]), Era: era, Capabilities: `{"elicitation":{"form":{}}}`,
+		URL: url, Secret: rig.Secret(callers[r.IntN(len(callers))]), Era: era, Capabilities: `{"elicitation":{"form":{}}}`,
 		Listen: r.IntN(2) == 0, HTTP: &http.Client{Transport: transport},
 		Answer: func(string, []byte) []byte { return []byte(`{"action":"accept","content":{}}`) },
 	}
