@@ -40,6 +40,7 @@ func start(cmd *exec.Cmd, stderr io.Writer) (*Process, error) {
 	if cmd.Stdout == nil {
 		cmd.Stdout = &p.log
 	}
+	cmd.WaitDelay = 5 * time.Second // for whatever it leaves behind that holds its stderr
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -66,8 +67,9 @@ func (p *Process) Ended() <-chan struct{} { return p.done }
 // Signal sends it a signal.
 func (p *Process) Signal(s os.Signal) error { return p.cmd.Process.Signal(s) }
 
-// Close asks the process to end and waits for it. A process that was still there after
-// 45 seconds, or that a race detector or a panic ended, is an error.
+// Close asks the process to end and waits for it. It is an error if it was still there
+// after 45 seconds, if it left a process behind that holds its stderr, and if it wrote of
+// a race or a panic.
 func (p *Process) Close() error {
 	p.Signal(syscall.SIGTERM) //nolint:errcheck // it may have ended
 	var late error
@@ -77,6 +79,9 @@ func (p *Process) Close() error {
 		late = fmt.Errorf("%s did not end within %v", p.cmd.Path, stopTime)
 		p.cmd.Process.Kill() //nolint:errcheck // it may have ended
 		<-p.done
+	}
+	if errors.Is(p.err, exec.ErrWaitDelay) {
+		late = errors.Join(late, fmt.Errorf("%s left processes behind", p.cmd.Path))
 	}
 	if mark := p.Find(); mark != "" {
 		return errors.Join(late, fmt.Errorf("%s wrote %q:\n%s", p.cmd.Path, mark, p.Log()))

@@ -77,8 +77,9 @@ func TestProxies(t *testing.T) {
 	}
 }
 
+// What a process wrote and what it left behind is told.
 func TestProcess(t *testing.T) {
-	p, err := start(exec.Command("sh", "-c", "echo 'WARNING: DATA RACE' >&2; sleep 60 & exec sleep 60"), nil)
+	p, err := start(exec.Command("sh", "-c", "echo 'WARNING: DATA RACE' >&2; sleep 30 & exec sleep 60"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,8 +92,10 @@ func TestProcess(t *testing.T) {
 	if f.Children != 1 || f.Files == 0 || f.Threads == 0 || f.RSS == 0 {
 		t.Error(f)
 	}
-	if err := p.Close(); err == nil || !strings.Contains(err.Error(), "DATA RACE") {
-		t.Errorf("a race is not told: %v", err)
+	for _, want := range []string{"DATA RACE", "left processes behind"} {
+		if err := p.Close(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 	<-p.Ended()
 }
