@@ -29,23 +29,43 @@ type Process struct {
 	log  Log
 	done chan struct{}
 	err  error // of Wait, once done is closed
+	left bool  // processes that hold its stderr, once done is closed
 }
 
 func start(cmd *exec.Cmd, stderr io.Writer) (*Process, error) {
 	p := &Process{cmd: cmd, done: make(chan struct{})}
-	cmd.Stderr = &p.log
-	if stderr != nil {
-		cmd.Stderr = io.MultiWriter(&p.log, stderr)
-	}
-	if cmd.Stdout == nil {
-		cmd.Stdout = &p.log
-	}
-	cmd.WaitDelay = 5 * time.Second // for whatever it leaves behind that holds its stderr
-	if err := cmd.Start(); err != nil {
+	r, w, err := os.Pipe()
+	if err != nil {
 		return nil, err
 	}
+	cmd.Stderr = w
+	if cmd.Stdout == nil {
+		cmd.Stdout = w
+	}
+	err = cmd.Start()
+	w.Close()
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	var log io.Writer = &p.log
+	if stderr != nil {
+		log = io.MultiWriter(log, stderr)
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		io.Copy(log, r) //nolint:errcheck // it ends when nobody can write any more
+	}()
 	go func() {
 		p.err = cmd.Wait()
+		select {
+		case <-read:
+		case <-time.After(5 * time.Second):
+			p.left = true
+		}
+		r.Close()
+		<-read
 		close(p.done)
 	}()
 	return p, nil
@@ -80,7 +100,7 @@ func (p *Process) Close() error {
 		p.cmd.Process.Kill() //nolint:errcheck // it may have ended
 		<-p.done
 	}
-	if errors.Is(p.err, exec.ErrWaitDelay) {
+	if p.left {
 		late = errors.Join(late, fmt.Errorf("%s left processes behind", p.cmd.Path))
 	}
 	if mark := p.Find(); mark != "" {
