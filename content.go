@@ -16,7 +16,7 @@ const maxContent = 4 << 20
 // references and copies in what is no sink. sinks are the places that were read as
 // destinations.
 func (e *evaluation) content(sinks map[string]bool) bool {
-	if e.s.ledger.Damaged() != nil && !e.verdict(e.s.engine.opt.Flow.Carried, Question{Check: CheckFlow, origin: "carried", Text: "what other servers of this client have shown cannot be read any more, so that nobody knows what the call carries"}) {
+	if e.s.ledger.Damaged() != nil && !e.verdict(e.by.opt.Flow.Carried, Question{Check: CheckFlow, origin: "carried", Text: "what other servers of this client have shown cannot be read any more, so that nobody knows what the call carries"}) {
 		return false
 	}
 	rest, ok := maxContent, true
@@ -34,7 +34,7 @@ func (e *evaluation) content(sinks map[string]bool) bool {
 			}
 			if rest -= len(text); rest < 0 {
 				at := place()
-				ok = e.verdict(e.s.engine.opt.Flow.Copies, Question{Check: CheckFlow, Argument: at, origin: "copied", Text: fmt.Sprintf("the call carries more than %d MB of text, which is not searched for what it carries", maxContent>>20)})
+				ok = e.verdict(e.by.opt.Flow.Copies, Question{Check: CheckFlow, Argument: at, origin: "copied", Text: fmt.Sprintf("the call carries more than %d MB of text, which is not searched for what it carries", maxContent>>20)})
 				return false
 			}
 			ok = e.carries(text, isName, place, sinks)
@@ -47,7 +47,7 @@ func (e *evaluation) content(sinks map[string]bool) bool {
 
 // carries checks one text of a call.
 func (e *evaluation) carries(text string, isName bool, place func() string, sinks map[string]bool) bool {
-	set, l := e.s.engine.opt.Flow, e.s.ledger
+	set, l := e.by.opt.Flow, e.s.ledger
 	if !e.holdsSecret(text, place) {
 		return false
 	}
@@ -99,7 +99,7 @@ func (e *evaluation) holdsSecret(text string, place func() string) bool {
 	}
 	at := place()
 	e.carriedEvidence(at, "", "secret", ev)
-	return e.verdict(e.s.engine.opt.Flow.Secret, Question{
+	return e.verdict(e.by.opt.Flow.Secret, Question{
 		Check: CheckFlow, Argument: at, origin: "secret",
 		Text: fmt.Sprintf("argument %s holds a value that must not leave; it was read in %s", shown(at), where(e.p.call.Upstream, ev)),
 	})

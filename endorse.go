@@ -13,8 +13,8 @@ import (
 // or agreed to: at least one argument names one, and each that does, or names a directory
 // or what the page is taken from (owner, repo, message_id), was typed or approved. What is
 // searched for names no page.
-func (s *Session) endorses(p *pending) bool {
-	if !s.engine.opt.Flow.Endorse || p.call.Subject != policy.Tool {
+func (s *Session) endorses(by *deciding, p *pending) bool {
+	if !by.opt.Flow.Endorse || p.call.Subject != policy.Tool {
 		return false
 	}
 	named := false

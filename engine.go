@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sallyport-dev/sallyport/confine"
@@ -23,7 +25,11 @@ type Options struct {
 	DryRun    bool           // decide, enforce nothing
 	// RateLimits are what rules name under rate_limits.
 	RateLimits map[string]RateLimit
-	Store      Store
+	// Doubts is what sessions know and have spent, common to all engines of a process; nil:
+	// this engine's own, over Store, where a scope ends with its last session. With Doubts,
+	// Store must be nil: theirs is used.
+	Doubts *Doubts
+	Store  Store
 	// WriteRoots are where a tool may write whose contract names write parameters and no
 	// prefixes of its own. nil: such calls are refused.
 	WriteRoots *confine.Root
@@ -66,9 +72,13 @@ func New(opt Options) (*Engine, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	if opt.Store == nil {
-		opt.Store = NewMemoryStore(opt.Now)
+	switch {
+	case opt.Doubts == nil:
+		opt.Doubts = NewDoubts(DoubtOptions{Store: opt.Store, SessionIdle: -1, MaxScopes: math.MaxInt, Now: opt.Now})
+	case opt.Store != nil:
+		return nil, errors.New("sallyport: an engine takes the store of its Doubts, and no other")
 	}
+	opt.Store = opt.Doubts.store
 	if opt.Flow == nil {
 		opt.Flow = defaultFlow()
 	}
@@ -90,54 +100,78 @@ func New(opt Options) (*Engine, error) {
 // Policy returns the policy that decides.
 func (e *Engine) Policy() *policy.Policy { return e.opt.Policy }
 
+// Doubts returns what the engine's sessions have in common with those of other engines.
+func (e *Engine) Doubts() *Doubts { return e.opt.Doubts }
+
 // DryRun reports whether nothing is enforced.
 func (e *Engine) DryRun() bool { return e.opt.DryRun }
+
+// deciding is what a session decides by: a configuration, with the contracts bound to what
+// the servers listed to that session.
+type deciding struct {
+	*Engine
+	contracts *contract.Set
+}
 
 // SessionOptions name a session. Doubt spans wide, trust narrow: what output has shown
 // and what was spent belongs to Doubt, what a human said to Trust.
 type SessionOptions struct {
 	Caller string // who calls: a token's name, an OIDC subject, or "local"; required
-	Doubt  string // scope of ledger and budgets; required
-	Trust  string // scope of typed and approved values; "" is Doubt
+	// Doubt is the scope of ledger, budgets and call numbers; required. The sessions of one
+	// scope have them in common as long as there is one, and for [DoubtOptions].SessionIdle
+	// after that. It belongs to one caller: another's session of that name is refused.
+	Doubt string
+	// Trust is the scope of typed values within Doubt, "" this session alone. It ends with
+	// the last of its sessions. What a human agreed to belongs to the call.
+	Trust string
 	// Shared makes the ledger one with those of all sessions that have the same Doubt and
-	// Store, in other processes too: what one of them shows counts in all, before Observe
+	// Store in other processes too: what one of them shows counts in all, before Observe
 	// returns. Key is then that of the store, the same for all. What the user typed is not
 	// shared.
 	Shared bool
 	Key    [16]byte
 }
 
-// Session starts a session. Its ledger is empty.
+// Session starts a session, to be ended with [Session.End]. It knows what was seen in its
+// scope of doubt. [ErrTooManyScopes] is returned when there is no room for another scope.
 func (e *Engine) Session(opt SessionOptions) (*Session, error) {
 	if opt.Caller == "" || opt.Doubt == "" {
 		return nil, errors.New("sallyport: a session needs a caller and a scope of doubt")
 	}
-	if opt.Trust == "" {
-		opt.Trust = opt.Doubt
+	if opt.Shared && opt.Key == [16]byte{} {
+		return nil, errors.New("sallyport: a shared session needs the key of its store")
 	}
+	d, ledger, err := e.opt.Doubts.enter(opt, e.opt.Flow.LedgerBytes)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.join(); err != nil {
+		e.opt.Doubts.leave(d, opt.Trust)
+		return nil, err
+	}
+	e.opt.Doubts.began(d)
 	s := &Session{
-		engine: e, opt: opt,
-		contracts: e.opt.Contracts.Unbound(),
-		pins:      make(map[string]*upstreamPins),
-		pending:   make(map[DecisionID]*pending),
-		running:   make(map[uint64]*pending),
+		opt: opt, doubts: e.opt.Doubts, doubt: d, ledger: ledger,
+		pins:    make(map[string]*upstreamPins),
+		pending: make(map[DecisionID]*pending),
+		running: make(map[uint64]*pending),
 	}
-	s.ledger = flow.NewLedger(flow.LedgerOptions{Key: opt.Key, MaxBytes: e.opt.Flow.LedgerBytes, Publish: s.publish()})
-	return s, s.join()
+	s.by.Store(&deciding{e, e.opt.Contracts.Unbound()})
+	return s, nil
 }
 
 // Session is what has happened so far. Safe for concurrent use.
 type Session struct {
-	engine    *Engine
-	opt       SessionOptions
-	contracts *contract.Set // bound to what the servers listed to this session
-	ledger    *flow.Ledger
+	opt    SessionOptions
+	doubts *Doubts
+	doubt  *doubt       // common to the sessions of its scope
+	ledger *flow.Ledger // the scope's, with what was typed in this scope of trust
 
-	shared  sharing
-	pinning sync.Mutex // held for a whole Pin, before mu
+	by      atomic.Pointer[deciding]
+	pinning sync.Mutex // held for a whole Pin or Use, before mu
 
 	mu        sync.Mutex // guards all below; never held while another lock or the store is used
-	calls     uint64
+	over      bool
 	decisions DecisionID
 	pins      map[string]*upstreamPins
 	pending   map[DecisionID]*pending
@@ -157,25 +191,46 @@ type Output struct {
 	Value    Value
 }
 
-// Observe records an output in the ledger. It returns when every later Decide sees it:
-// call it before the output is shown to the agent. The result of a tool's call gets the
-// labels of the tool's contract if Call and Tool say which call it answers, and the call
-// is not forgotten yet.
+// Observe records an output in the ledger. It returns when every later Decide in the
+// scope of doubt sees it: call it before the output is shown to the agent. The result of a
+// tool's call gets the labels of the tool's contract if Call and Tool say which call it
+// answers, and the call is not forgotten yet.
 func (s *Session) Observe(out Output) {
-	o := flow.Output{Upstream: out.Upstream, Tool: out.Tool, Call: out.Call, Time: s.engine.opt.Now(), Value: out.Value}
+	by := s.by.Load()
+	o := flow.Output{Upstream: out.Upstream, Tool: out.Tool, Call: out.Call, Time: by.opt.Now(), Value: out.Value}
 	s.mu.Lock()
-	if p := s.running[out.Call]; p != nil && p.contract != nil && p.call.Subject == policy.Tool && p.call.Upstream == out.Upstream && p.call.Name == out.Tool {
-		o.Labels, o.Endorsed, o.Echo = p.contract.Output, p.endorsed, p.echo
+	p := s.running[out.Call]
+	if p != nil && (p.contract == nil || p.call.Subject != policy.Tool || p.call.Upstream != out.Upstream || p.call.Name != out.Tool) {
+		p = nil
+	}
+	if p != nil {
+		o.Endorsed, o.Echo = p.endorsed, p.echo
 	}
 	s.mu.Unlock()
+	if p != nil {
+		o.Labels = s.labels(by, p)
+	}
 	if s.opt.Shared && slices.ContainsFunc(o.Labels, func(l flow.FieldLabel) bool { return l.Label.Loosens() }) {
 		// What a label makes of a value depends on what came first: another process may have
 		// written or shown it while this call ran.
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		s.mustCatchUp(ctx)
+		s.doubt.mustCatchUp(ctx)
 		cancel()
 	}
 	s.ledger.Observe(o)
+}
+
+// labels are those of the output of a call that runs: what its contract says, and after a
+// new configuration what that says of the tool.
+func (s *Session) labels(by *deciding, p *pending) []flow.FieldLabel {
+	if p.by == by {
+		return p.contract.Output
+	}
+	t, why := s.tool(p.call)
+	if why != "" {
+		return nil
+	}
+	return by.contracts.For(t).Output
 }
 
 // Prompt records what the user typed.

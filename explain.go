@@ -29,14 +29,13 @@ type Explanation struct {
 // each check found.
 func (s *Session) Explain(ctx context.Context, c Call) Explanation {
 	var x Explanation
-	e := evaluation{s: s, p: &pending{call: c}, again: true, steps: &x.Steps}
-	s.mu.Lock()
-	e.d = Decision{Call: s.calls + 1, DryRun: s.engine.opt.DryRun}
-	s.mu.Unlock()
+	by := s.by.Load()
+	e := evaluation{s: s, by: by, p: &pending{call: c, by: by}, again: true, steps: &x.Steps}
+	e.d = Decision{Call: s.doubt.calls.Load() + 1, DryRun: by.opt.DryRun}
 	e.run(ctx)
 	x.Decision, x.Limits = e.d, e.p.limits
-	x.Rules = s.engine.opt.Policy.Trace(e.target(), e.facts())
-	x.Hidden = s.Hidden(c.Subject, c.Upstream, c.Name)
+	x.Rules = by.opt.Policy.Trace(e.target(), e.facts())
+	x.Hidden = by.hidden(s.opt.Caller, c)
 	if k := e.p.contract; k != nil {
 		x.Contract = k.Source
 		if x.Budget = k.MaxCalls; x.Budget != nil {
@@ -66,17 +65,17 @@ func (e *evaluation) step(c Check, ok bool) bool {
 }
 
 // Hidden reports whether the policy leaves something out of lists: it is denied whatever
-// the arguments, and the policy hides what it denies.
-func (s *Session) Hidden(subject policy.Subject, upstream, name string) bool {
-	p := s.engine.opt.Policy
-	if !p.Hides(subject) || s.engine.opt.DryRun || p.Mode() == policy.DryRun {
-		return false
-	}
-	return p.Denies(policy.Target{Subject: subject, Upstream: upstream, Name: name, Caller: s.opt.Caller})
+// the arguments, and the policy hides what it denies. c.Args is not looked at.
+func (s *Session) Hidden(c Call) bool { return s.by.Load().hidden(s.opt.Caller, c) }
+
+func (e *Engine) hidden(caller string, c Call) bool {
+	return e.hides(c.Subject) && e.opt.Policy.Denies(policy.Target{Subject: c.Subject, Upstream: c.Upstream, Name: c.shown(), Caller: caller})
 }
 
 // Hides reports whether the policy leaves anything out of lists of that subject.
-func (s *Session) Hides(subject policy.Subject) bool {
-	p := s.engine.opt.Policy
-	return p.Hides(subject) && !s.engine.opt.DryRun && p.Mode() != policy.DryRun
+func (s *Session) Hides(subject policy.Subject) bool { return s.by.Load().hides(subject) }
+
+func (e *Engine) hides(subject policy.Subject) bool {
+	p := e.opt.Policy
+	return p.Hides(subject) && !e.opt.DryRun && p.Mode() != policy.DryRun
 }

@@ -31,10 +31,10 @@ func (e *evaluation) flow() bool {
 		return false
 	}
 	if declared == 0 && e.s.ledger.Damaged() != nil {
-		return e.deny(CheckFlow, "call %s names no destination, and what other servers of this client have shown cannot be read any more", quoted(e.p.call.Name))
+		return e.deny(CheckFlow, "call %s names no destination, and what other servers of this client have shown cannot be read any more", quoted(e.p.call.shown()))
 	}
 	// A trusted value elsewhere says nothing of where the call goes.
-	if declared == 0 && !c.DestinationOptional && !e.verdict(e.s.engine.opt.Flow.Unknown, Question{Check: CheckFlow, Text: fmt.Sprintf("call %s, which sends something out, though no destination was found in its arguments", quoted(e.p.call.Name))}) {
+	if declared == 0 && !c.DestinationOptional && !e.verdict(e.by.opt.Flow.Unknown, Question{Check: CheckFlow, Text: fmt.Sprintf("call %s, which sends something out, though no destination was found in its arguments", quoted(e.p.call.shown()))}) {
 		return false
 	}
 	joined, ok := e.joined(c)
@@ -59,7 +59,7 @@ func (e *evaluation) flow() bool {
 // query looks at what a trusted URL carries in its path and query: trust goes by the host,
 // and a host may send on, or write to, what a request names.
 func (e *evaluation) query(d flow.Destination) bool {
-	set := e.s.engine.opt.Flow
+	set := e.by.opt.Flow
 	if d.Kind != flow.URL || set.Carried == Allow {
 		return true
 	}
@@ -227,7 +227,7 @@ func (e *evaluation) judge(d flow.Destination) bool {
 		Check: CheckFlow, Argument: d.Place, Destination: d.Canonical, origin: f.Origin.String(),
 		Text: fmt.Sprintf("destination %s=%s ", shown(d.Place), quoted(d.Raw)),
 	}
-	set, here := e.s.engine.opt.Flow, e.p.call.Upstream
+	set, here := e.by.opt.Flow, e.p.call.Upstream
 	switch {
 	case f.Origin == flow.Unknown && !full:
 		q.Text += "is not a vouched recipient" + partly(here, f)

@@ -7,6 +7,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // NewMemoryStore returns a store that lives in this process. now is the clock; nil is
@@ -18,7 +20,7 @@ func NewMemoryStore(now func() time.Time) Store {
 	return &memoryStore{
 		now:  now,
 		logs: make(map[string][][]byte), counters: make(map[string]int64),
-		buckets: make(map[string]bucketState), values: make(map[string]storedValue),
+		buckets: make(map[string]*bucketState), values: make(map[string]storedValue),
 	}
 }
 
@@ -28,14 +30,27 @@ type memoryStore struct {
 	mu       sync.Mutex // guards all below
 	logs     map[string][][]byte
 	counters map[string]int64
-	buckets  map[string]bucketState
+	buckets  map[string]*bucketState
 	values   map[string]storedValue
+	takes    int // since full buckets were last swept
 	puts     int // since expired values were last swept
 }
 
+// bucketState is one bucket. A limiter takes only from itself, and at once: looking, and
+// taking from all or none, happen under the store's lock.
 type bucketState struct {
-	tokens float64
-	at     time.Time
+	*rate.Limiter
+	last   time.Time // when tokens were last taken
+	wanted int       // by the Take that holds the lock
+}
+
+// at is now, for a bucket. After a clock moved back a limiter would count the time until
+// it is where it was a second time.
+func (s *bucketState) at(now time.Time) time.Time {
+	if now.Before(s.last) {
+		return s.last
+	}
+	return now
 }
 
 type storedValue struct {
@@ -95,6 +110,15 @@ func (m *memoryStore) Add(ctx context.Context, counter string, n, limit int64) (
 	return total, true, nil
 }
 
+// forget drops counters.
+func (m *memoryStore) forget(counters map[string]struct{}) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for c := range counters {
+		delete(m.counters, c)
+	}
+}
+
 func (m *memoryStore) Take(ctx context.Context, buckets []Bucket, debit bool) (bool, time.Duration, error) {
 	if err := ctx.Err(); err != nil {
 		return false, 0, err
@@ -102,43 +126,56 @@ func (m *memoryStore) Take(ctx context.Context, buckets []Bucket, debit bool) (b
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
-	next := make(map[string]bucketState, len(buckets))
+	wanted := make(map[string]*bucketState, len(buckets))
 	var wait time.Duration
 	for _, b := range buckets {
 		if b.Rate <= 0 || b.Burst < 1 || math.IsNaN(b.Rate) || math.IsInf(b.Rate, 0) {
 			return false, 0, errors.New("store: bucket " + b.Name + " needs a rate above 0 and a burst of at least 1")
 		}
-		s, ok := next[b.Name]
-		if !ok {
-			s = m.refilled(b, now)
+		s := wanted[b.Name]
+		if s == nil {
+			s = m.bucket(b, now)
+			s.wanted = 0
+			wanted[b.Name] = s
 		}
-		if s.tokens < 1 {
-			wait = max(wait, time.Duration(math.Ceil((1-s.tokens)/b.Rate*float64(time.Second))))
+		if left := s.TokensAt(s.at(now)) - float64(s.wanted); left < 1 {
+			wait = max(wait, time.Duration(math.Ceil((1-left)/b.Rate*float64(time.Second))))
 		}
-		s.tokens--
-		next[b.Name] = s
+		s.wanted++
 	}
-	if wait > 0 {
-		return false, wait, nil
+	if wait > 0 || !debit {
+		return wait == 0, wait, nil
 	}
-	if !debit {
-		return true, 0, nil
-	}
-	for name, s := range next {
+	for name, s := range wanted {
+		s.last = s.at(now)
+		if !s.AllowN(s.last, s.wanted) { // the lock is held since it had them
+			return false, 0, errors.New("store: bucket " + name + " lost tokens that it had")
+		}
 		m.buckets[name] = s
+	}
+	if m.takes++; m.takes >= 1000 && len(m.buckets) > 1000 {
+		m.takes = 0
+		for name, s := range m.buckets {
+			if s.TokensAt(s.at(now)) >= float64(s.Burst()) {
+				delete(m.buckets, name) // full, as a new one is
+			}
+		}
 	}
 	return true, 0, nil
 }
 
-// refilled is called with mu held. A clock that moved backward adds nothing.
-func (m *memoryStore) refilled(b Bucket, now time.Time) bucketState {
-	s, ok := m.buckets[b.Name]
-	if !ok {
-		return bucketState{tokens: float64(b.Burst), at: now}
+// bucket returns a bucket with the rate and burst that are wanted now. Time that passed
+// since tokens were last taken counts at that rate.
+func (m *memoryStore) bucket(b Bucket, now time.Time) *bucketState {
+	s := m.buckets[b.Name]
+	if s == nil {
+		return &bucketState{Limiter: rate.NewLimiter(rate.Limit(b.Rate), b.Burst), last: now}
 	}
-	if d := now.Sub(s.at); d > 0 {
-		s.tokens = math.Min(float64(b.Burst), s.tokens+d.Seconds()*b.Rate)
-		s.at = now
+	if s.Limit() != rate.Limit(b.Rate) {
+		s.SetLimitAt(s.last, rate.Limit(b.Rate))
+	}
+	if s.Burst() != b.Burst {
+		s.SetBurstAt(s.last, b.Burst)
 	}
 	return s
 }

@@ -19,10 +19,10 @@ func (e *evaluation) path() bool {
 	}
 	root := c.Confine
 	if root == nil {
-		root = e.s.engine.opt.WriteRoots
+		root = e.by.opt.WriteRoots
 	}
 	if root == nil {
-		return e.deny(CheckPath, "%s writes files, and nothing says where it may: set allowed_path_prefixes in its contract", quoted(e.p.call.Name))
+		return e.deny(CheckPath, "%s writes files, and nothing says where it may: set allowed_path_prefixes in its contract", quoted(e.p.call.shown()))
 	}
 	for _, param := range c.WriteParams {
 		found, more := param.Select(e.p.call.Args, maxValues)
@@ -30,16 +30,16 @@ func (e *evaluation) path() bool {
 			return e.deny(CheckPath, "argument %s holds more than %d paths", param, maxValues)
 		}
 		if len(found) == 0 {
-			return e.deny(CheckPath, "argument %s is missing, so where %s writes is not known", param, quoted(e.p.call.Name))
+			return e.deny(CheckPath, "argument %s is missing, so where %s writes is not known", param, quoted(e.p.call.shown()))
 		}
 		if at, partly := e.gap(param); partly {
-			return e.deny(CheckPath, "argument %s has no value for %s, so where %s writes is not known", at, param, quoted(e.p.call.Name))
+			return e.deny(CheckPath, "argument %s has no value for %s, so where %s writes is not known", at, param, quoted(e.p.call.shown()))
 		}
 		for _, m := range found {
 			if m.Value.Kind() != doc.String {
 				return e.deny(CheckPath, "argument %s is a %s, not a path", shown(m.Place), m.Value.Kind())
 			}
-			if _, err := root.Check(m.Value.String(), e.s.engine.opt.Resolve); err != nil {
+			if _, err := root.Check(m.Value.String(), e.by.opt.Resolve); err != nil {
 				return e.deny(CheckPath, "argument %s: %v%s", shown(m.Place), err, allowed(root, err))
 			}
 		}

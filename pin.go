@@ -11,11 +11,12 @@ import (
 // upstreamPins are the tools of one upstream: as first seen, by the set of client
 // capabilities that they were listed to, and as it lists them now.
 type upstreamPins struct {
-	sets    map[string]*pinnedSet
-	known   bool // current and changed come from a list
-	current map[string]currentTool
-	changed map[string]string // name to why it is refused
-	listed  map[string]bool   // resources that the upstream lists as its own
+	sets     map[string]*pinnedSet
+	known    bool // current and changed come from a list
+	current  map[string]currentTool
+	admitted []contract.Tool   // current in the order of the list
+	changed  map[string]string // name to why it is refused
+	listed   map[string]bool   // resources that the upstream lists as its own
 }
 
 type pinnedSet struct {
@@ -49,6 +50,7 @@ func (s *Session) Pin(upstream string, tools []contract.Tool) (notices []contrac
 func (s *Session) pin(upstream string, tools []contract.Tool, known *KnownPins, keep func(PinReport) error) ([]contract.Notice, error) {
 	s.pinning.Lock() // pins and contracts come from the same list
 	defer s.pinning.Unlock()
+	by := s.by.Load()
 	a := s.newAdmission(upstream, known)
 	notices := a.all(tools)
 	if keep != nil {
@@ -59,7 +61,8 @@ func (s *Session) pin(upstream string, tools []contract.Tool, known *KnownPins, 
 	}
 	s.mu.Lock()
 	p := s.upstream(upstream)
-	p.known, p.current, p.changed = true, a.current, a.refused
+	admitted := a.admitted()
+	p.known, p.current, p.changed, p.admitted = true, a.current, a.refused, admitted
 	if p.sets[a.set] == nil && len(p.sets) < maxSets && len(a.current) > 0 { // nothing listed pins nothing
 		p.sets[a.set] = &pinnedSet{first: a.first, pinned: make(map[string]PinDigest)}
 	}
@@ -69,9 +72,8 @@ func (s *Session) pin(upstream string, tools []contract.Tool, known *KnownPins, 
 		}
 	}
 	s.mu.Unlock()
-	admitted := a.admitted()
-	notices = append(notices, s.unusedRules(upstream, admitted)...)
-	return append(notices, s.contracts.Bind(upstream, admitted)...), nil
+	notices = append(notices, by.unusedRules(upstream, admitted)...)
+	return append(notices, by.contracts.Bind(upstream, admitted)...), nil
 }
 
 // forgetList makes every tool of an upstream refused until the next list.
@@ -79,7 +81,7 @@ func (s *Session) forgetList(upstream string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.upstream(upstream)
-	p.known, p.current, p.changed = false, nil, nil
+	p.known, p.current, p.changed, p.admitted = false, nil, nil, nil
 }
 
 // Learning reports whether names of an upstream that are new are still pinned as they
@@ -91,9 +93,10 @@ func (s *Session) Learning(upstream string) bool {
 	if p == nil || !p.known {
 		return false
 	}
-	now := s.engine.opt.Now()
+	by := s.by.Load()
+	now := by.opt.Now()
 	for _, set := range p.sets {
-		if s.engine.settling(set.first, now) {
+		if by.settling(set.first, now) {
 			return true
 		}
 	}
@@ -115,13 +118,17 @@ func (e *Engine) settling(first, now time.Time) bool {
 	return age >= 0 && age < e.opt.PinSettle
 }
 
-// unusedRules says which rules name tools that the upstream does not have.
-func (s *Session) unusedRules(upstream string, tools []contract.Tool) (notices []contract.Notice) {
+// unusedRules says which rules name tools that the upstream does not have. Of one of
+// several servers that says nothing: rules name the tools of the others.
+func (e *Engine) unusedRules(upstream string, tools []contract.Tool) (notices []contract.Notice) {
 	names := make([]string, len(tools))
 	for i, t := range tools {
+		if t.Shown != "" {
+			return nil
+		}
 		names[i] = t.Name
 	}
-	for _, u := range s.engine.opt.Policy.MatchesNothing(upstream, names) {
+	for _, u := range e.opt.Policy.MatchesNothing(upstream, names) {
 		if u.Glob.String() == "*" {
 			continue
 		}
@@ -155,11 +162,11 @@ func (s *Session) tool(c Call) (t contract.Tool, why string) {
 		return t, "the tool list of this server is not known yet"
 	}
 	if why := p.changed[c.Name]; why != "" {
-		return t, fmt.Sprintf("tool %s is refused: %s", quoted(c.Name), why)
+		return t, fmt.Sprintf("tool %s is refused: %s", quoted(c.shown()), why)
 	}
 	now, ok := p.current[c.Name]
 	if !ok {
-		return t, fmt.Sprintf("the server lists no tool %s", quoted(c.Name))
+		return t, fmt.Sprintf("the server lists no tool %s", quoted(c.shown()))
 	}
 	return now.Tool, ""
 }

@@ -84,8 +84,9 @@ type admission struct {
 }
 
 func (s *Session) newAdmission(upstream string, known *KnownPins) *admission {
+	by := s.by.Load()
 	a := &admission{
-		upstream: upstream, known: known, now: s.engine.opt.Now(),
+		upstream: upstream, known: known, now: by.opt.Now(),
 		current: make(map[string]currentTool), refused: make(map[string]string),
 	}
 	a.first = a.now
@@ -103,12 +104,12 @@ func (s *Session) newAdmission(upstream string, known *KnownPins) *admission {
 	p := s.upstream(upstream)
 	mine := p.sets[a.set]
 	a.full = mine == nil && len(p.sets) >= maxSets
-	a.learn = !a.full && (mine == nil || s.engine.settling(mine.first, a.now))
+	a.learn = !a.full && (mine == nil || by.settling(mine.first, a.now))
 	if mine != nil {
 		a.mine, a.count = mine.pinned, len(mine.pinned) // changed only with pinning held
 	}
 	if known != nil {
-		a.learn = a.learn && (known.First.IsZero() || s.engine.settling(a.first, a.now))
+		a.learn = a.learn && (known.First.IsZero() || by.settling(a.first, a.now))
 		a.report.First = known.First.IsZero()
 		a.count = max(a.count, len(known.Own))
 	}

@@ -22,7 +22,7 @@ func (e *evaluation) rate(ctx context.Context, debit bool) bool {
 	}
 	buckets := make([]Bucket, 0, len(e.p.limits))
 	for _, name := range e.p.limits {
-		l, ok := e.s.engine.opt.RateLimits[name]
+		l, ok := e.by.opt.RateLimits[name]
 		if !ok {
 			return e.deny(CheckRate, "rule %s names the rate limit %s, which does not exist", quoted(e.d.Rule), quoted(name))
 		}
@@ -32,7 +32,7 @@ func (e *evaluation) rate(ctx context.Context, debit bool) bool {
 		}
 		buckets = append(buckets, Bucket{Name: fmt.Sprintf("rate %q %q", name, owner), Rate: l.Rate, Burst: l.Burst})
 	}
-	ok, retry, err := e.s.engine.opt.Store.Take(ctx, buckets, debit)
+	ok, retry, err := e.by.opt.Store.Take(ctx, buckets, debit)
 	switch {
 	case err != nil:
 		return e.deny(CheckRate, "the rate limits of rule %s could not be read", quoted(e.d.Rule))
@@ -57,7 +57,7 @@ func seconds(d time.Duration) string {
 
 func (e *evaluation) destructive() bool {
 	if e.p.contract != nil && e.p.contract.Destructive {
-		e.ask(Question{Check: CheckApproval, Text: fmt.Sprintf("run %s, which its contract calls destructive", quoted(e.p.call.Name))})
+		e.ask(Question{Check: CheckApproval, Text: fmt.Sprintf("run %s, which its contract calls destructive", quoted(e.p.call.shown()))})
 	}
 	return true
 }

@@ -10,10 +10,15 @@ import (
 // the verdict. The decision has no id: it is settled by itself, and an ask that nobody
 // answers is a refusal.
 func (s *Session) Reply(ctx context.Context, method string, answer Value) Decision {
+	by := s.by.Load()
 	s.mu.Lock()
-	d := Decision{Call: s.calls, DryRun: s.engine.opt.DryRun}
+	over := s.over
 	s.mu.Unlock()
-	e := evaluation{s: s, p: &pending{call: Call{Name: method}}, d: d}
+	if over {
+		return Decision{Check: CheckApproval, Reason: sessionOver, DryRun: by.opt.DryRun}
+	}
+	d := Decision{Call: s.doubt.calls.Load(), DryRun: by.opt.DryRun}
+	e := evaluation{s: s, by: by, p: &pending{call: Call{Name: method}}, d: d}
 	if ctx.Err() != nil {
 		e.deny(CheckApproval, "the answer was given up before it was decided")
 		return e.d
@@ -32,7 +37,7 @@ func (s *Session) Reply(ctx context.Context, method string, answer Value) Decisi
 
 // answers checks what a client answers to a server for what it carries.
 func (e *evaluation) answers(v Value) bool {
-	inner := evaluation{s: e.s, p: &pending{call: Call{Name: e.p.call.Name, Args: v}}, d: e.d}
+	inner := evaluation{s: e.s, by: e.by, p: &pending{call: Call{Name: e.p.call.Name, Args: v}}, d: e.d}
 	ok := inner.content(nil)
 	e.d = inner.d
 	return ok

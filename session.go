@@ -2,7 +2,6 @@ package sallyport
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -19,8 +18,12 @@ type Value = doc.Value
 type Call struct {
 	Subject  policy.Subject // policy.Tool, policy.Resource or policy.Prompt
 	Upstream string
-	Name     string // the tool's or prompt's name, or the resource's URI
-	Args     Value  // an object; absent counts as {}
+	Name     string // the tool's or prompt's name, or the resource's URI, as the upstream knows it
+	// Shown is the name that the client sees, where that is another: with the upstream's
+	// prefix. Rules, selectors and the texts of a decision are about it; contracts, pins,
+	// the ledger and budgets are about Upstream and Name. "" is Name.
+	Shown string
+	Args  Value // an object; absent counts as {}
 	// Answers is what the client answers with this call to questions of the server's: it
 	// goes out as content does.
 	Answers Value
@@ -29,6 +32,14 @@ type Call struct {
 	// what a human agreed to holds. It is ignored when the call is not the same, or when
 	// that decision was a refusal.
 	Continues DecisionID
+}
+
+// shown is the name that the client sees.
+func (c Call) shown() string {
+	if c.Shown == "" {
+		return c.Name
+	}
+	return c.Shown
 }
 
 // askLead is what the reason of an ask starts with.
@@ -40,6 +51,7 @@ const MaxRounds = 8
 // pending is what is kept of a decision until it is forgotten.
 type pending struct {
 	call     Call
+	by       *deciding          // it was decided by
 	contract *contract.Contract // nil: no tool
 	decision Decision
 	rounds   int
@@ -72,18 +84,22 @@ func (q Question) agreed() agreed {
 //
 // When the verdict is Ask, Answer settles it; without an answer it is a refusal.
 func (s *Session) Decide(ctx context.Context, c Call) Decision {
-	p := &pending{call: c}
+	by := s.by.Load()
+	p := &pending{call: c, by: by}
 	s.mu.Lock()
-	s.calls++
+	if s.over {
+		s.mu.Unlock()
+		return Decision{Check: CheckApproval, Reason: sessionOver, DryRun: by.opt.DryRun}
+	}
 	s.decisions++
-	p.decision = Decision{ID: s.decisions, Call: s.calls, DryRun: s.engine.opt.DryRun}
+	p.decision = Decision{ID: s.decisions, Call: s.doubt.calls.Add(1), DryRun: by.opt.DryRun}
 	if before := s.pending[c.Continues]; before != nil && before.goesOn() && sameCall(before.call, c) {
 		p.rounds, p.charged, p.rated, p.agreed = before.rounds+1, before.charged, before.rated, before.agreed
 		s.drop(c.Continues)
 	}
 	s.mu.Unlock()
 
-	e := evaluation{s: s, p: p, d: p.decision}
+	e := evaluation{s: s, by: by, p: p, d: p.decision}
 	e.run(ctx)
 	p.decision = e.d
 	s.keep(p)
@@ -108,6 +124,9 @@ func sameArgs(a, b Value) bool {
 func (s *Session) keep(p *pending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.over {
+		return
+	}
 	s.pending[p.decision.ID] = p
 	s.oldest = append(s.oldest, p.decision.ID)
 	for len(s.pending) > maxPending {
@@ -133,7 +152,7 @@ func (s *Session) Answer(ctx context.Context, id DecisionID, yes bool) Decision 
 	defer s.mu.Unlock()
 	p := s.pending[id]
 	if p == nil {
-		return Decision{ID: id, Check: CheckApproval, Reason: "this question is not open any more", DryRun: s.engine.opt.DryRun}
+		return Decision{ID: id, Check: CheckApproval, Reason: "this question is not open any more", DryRun: s.by.Load().opt.DryRun}
 	}
 	d := &p.decision
 	switch {
@@ -160,14 +179,16 @@ func (s *Session) Answer(ctx context.Context, id DecisionID, yes bool) Decision 
 
 // Start is called immediately before the call is forwarded. It confines write paths
 // once more, with their links as they are now, and debits rate limits; after an Answer it
-// runs every check again but for the budget. The decision that it returns is final; an id
-// that is unknown, not allowed or already started is a refusal.
+// runs every check again but for the budget, and after a [Session.Use] all of them. The
+// decision that it returns is final; an id that is unknown, not allowed or already started
+// is a refusal.
 func (s *Session) Start(ctx context.Context, id DecisionID) Decision {
+	by := s.by.Load()
 	s.mu.Lock()
 	p := s.pending[id]
 	if p == nil || p.started {
 		s.mu.Unlock()
-		return Decision{ID: id, Check: CheckApproval, Reason: "this decision is not open any more", DryRun: s.engine.opt.DryRun}
+		return Decision{ID: id, Check: CheckApproval, Reason: "this decision is not open any more", DryRun: by.opt.DryRun}
 	}
 	d := p.decision
 	if !d.Runs() {
@@ -175,15 +196,22 @@ func (s *Session) Start(ctx context.Context, id DecisionID) Decision {
 		return d
 	}
 	p.started = true
-	answered := len(p.agreed) > 0
+	answered, anew := len(p.agreed) > 0, p.by != by
+	p.by = by
 	s.mu.Unlock()
-	if s.engine.opt.DryRun && d.Verdict != Allow {
-		s.runs(p) // nothing to enforce
+	if by.opt.DryRun && d.Verdict != Allow && !anew {
+		s.runs(by, p) // nothing to enforce
 		return d
 	}
 
-	e := evaluation{s: s, p: p, d: d, again: true}
+	e := evaluation{s: s, by: by, p: p, d: d, again: true, anew: anew}
 	switch {
+	case anew:
+		e.d = Decision{ID: d.ID, Call: d.Call, DryRun: by.opt.DryRun}
+		e.run(ctx)
+		if len(e.d.Questions) > 0 && !e.d.Runs() {
+			e.deny(e.d.Check, "%s; the configuration changed before the call started, so it has to be called again", e.d.Reason)
+		}
 	case answered:
 		e.d.Questions, e.d.Evidence = nil, nil
 		e.run(ctx)
@@ -204,16 +232,16 @@ func (s *Session) Start(ctx context.Context, id DecisionID) Decision {
 	p.decision = e.d
 	s.mu.Unlock()
 	if e.d.Runs() {
-		s.runs(p)
+		s.runs(by, p)
 	}
 	return e.d
 }
 
 // runs notes what a call that is about to run makes of its own words.
-func (s *Session) runs(p *pending) {
+func (s *Session) runs(by *deciding, p *pending) {
 	s.ledger.Wrote(p.wrote)
 	s.ledger.Named(named(p.call.Args))
-	p.endorsed = s.endorses(p)
+	p.endorsed = s.endorses(by, p)
 	s.mu.Lock()
 	s.running[p.decision.Call] = p
 	s.mu.Unlock()
@@ -226,7 +254,7 @@ func (s *Session) Writes(c Call) bool {
 		return false
 	}
 	t, why := s.tool(c)
-	return why == "" && len(s.contracts.For(t).WriteParams) > 0
+	return why == "" && len(s.by.Load().contracts.For(t).WriteParams) > 0
 }
 
 // Forget drops what is kept of a decision: the call was answered for good, refused or
@@ -243,211 +271,4 @@ func (s *Session) drop(id DecisionID) {
 		delete(s.running, p.decision.Call)
 	}
 	delete(s.pending, id)
-}
-
-// evaluation runs the checks of one call.
-type evaluation struct {
-	s *Session
-	p *pending
-	d Decision
-	// again is set when the call was decided before and starts now: no budget is charged.
-	again bool
-	// would is what the policy's rules or rate limits would refuse or ask, if they were
-	// enforced: the policy runs dry.
-	would *Decision
-	// steps collects what each check found, for Explain; nil otherwise. asked is how many
-	// questions there were at the last of them.
-	steps *[]Step
-	asked int
-}
-
-func (e *evaluation) deny(c Check, format string, args ...any) bool {
-	e.d.Verdict, e.d.Check, e.d.Reason = Deny, c, fmt.Sprintf(format, args...)
-	e.d.Questions, e.d.DryRun = nil, e.s.engine.opt.DryRun
-	return false
-}
-
-// denyRule refuses for a rule or a rate limit, which a policy that runs dry does not
-// enforce.
-func (e *evaluation) denyRule(c Check, format string, args ...any) bool {
-	if !e.policyDry() {
-		return e.deny(c, format, args...)
-	}
-	if e.would == nil {
-		e.would = &Decision{Verdict: Deny, Check: c, Reason: fmt.Sprintf(format, args...)}
-	}
-	return true
-}
-
-func (e *evaluation) policyDry() bool {
-	return !e.s.engine.opt.DryRun && e.s.engine.opt.Policy.Mode() == policy.DryRun
-}
-
-// settleDry makes a call that only a dry policy would refuse one that runs and says so.
-func (e *evaluation) settleDry() {
-	if e.would == nil || e.d.Verdict != Allow {
-		return
-	}
-	e.d.Verdict, e.d.Check, e.d.Reason, e.d.Retry = e.would.Verdict, e.would.Check, e.would.Reason, e.would.Retry
-	e.d.DryRun = true
-}
-
-func (e *evaluation) ask(q Question) { e.d.Questions = append(e.d.Questions, q) }
-
-// run goes through the checks in order and stops at the first that refuses. Questions
-// are held until every check that can refuse has run.
-func (e *evaluation) run(ctx context.Context) {
-	if err := ctx.Err(); err != nil {
-		e.deny(CheckApproval, "the call was given up before it was decided")
-		return
-	}
-	if err := e.s.catchUp(ctx); err != nil || ctx.Err() != nil {
-		e.deny(CheckApproval, "the call was given up before it was decided")
-		return
-	}
-	if e.p.rounds > MaxRounds {
-		e.deny(CheckBudget, "this call was continued more than %d times", MaxRounds)
-		return
-	}
-	ok := e.step(CheckPattern, e.shape()) && e.step(CheckPin, e.pin()) && e.step(CheckPolicy, e.policy()) &&
-		e.step(CheckBudget, e.budget(ctx)) && e.step(CheckPath, e.path()) && e.step(CheckPattern, e.patterns()) &&
-		e.step(CheckFlow, e.flow()) && e.step(CheckRate, e.rateLook(ctx)) && e.step(CheckApproval, e.destructive())
-	if !ok {
-		return
-	}
-	e.d.Questions = slices.DeleteFunc(e.d.Questions, func(q Question) bool { return slices.Contains(e.p.agreed, q.agreed()) })
-	if len(e.d.Questions) == 0 {
-		e.d.Verdict, e.d.Questions = Allow, nil
-		e.settleDry()
-		return
-	}
-	e.d.Verdict = Ask
-	q := e.d.Questions[0]
-	e.d.Check = q.Check
-	e.d.Reason = askLead + q.Text
-	if more := len(e.d.Questions) - 1; more > 0 {
-		e.d.Reason += fmt.Sprintf(" (and %d more)", more)
-	}
-}
-
-func (e *evaluation) shape() bool {
-	switch e.p.call.Args.Kind() {
-	case doc.Absent, doc.Object:
-		return true
-	default:
-		return e.deny(CheckPattern, "the arguments are a %s, not an object", e.p.call.Args.Kind())
-	}
-}
-
-func (e *evaluation) pin() bool {
-	if e.p.call.Subject != policy.Tool {
-		return true
-	}
-	t, why := e.s.tool(e.p.call)
-	if why != "" {
-		return e.deny(CheckPin, "%s", why)
-	}
-	e.p.contract = e.s.contracts.For(t)
-	e.d.Writes = len(e.p.contract.WriteParams) > 0
-	return true
-}
-
-func (e *evaluation) policy() bool {
-	r := e.s.engine.opt.Policy.Evaluate(e.target(), e.facts())
-	if r.Rule != nil {
-		e.d.Rule = r.Rule.Name
-		e.p.limits = r.Rule.RateLimits
-	}
-	reason := r.Reason
-	if reason == "" {
-		reason = "no reason is given"
-	}
-	switch r.Effect {
-	case policy.Allow:
-		return true
-	case policy.Ask:
-		q := Question{Check: CheckPolicy, Text: fmt.Sprintf("%s %s: %s", verb(e.p.call.Subject), quoted(e.p.call.Name), reason)}
-		if e.policyDry() {
-			e.would = &Decision{Verdict: Ask, Check: CheckPolicy, Reason: q.Text}
-			return true
-		}
-		e.ask(q)
-		return true
-	default:
-		if r.Rule != nil {
-			return e.denyRule(CheckPolicy, "rule %s refuses %s %s: %s", quoted(r.Rule.Name), e.p.call.Subject, quoted(e.p.call.Name), reason)
-		}
-		return e.denyRule(CheckPolicy, "%s %s: %s", e.p.call.Subject, quoted(e.p.call.Name), reason)
-	}
-}
-
-func (e *evaluation) target() policy.Target {
-	c := e.p.call
-	return policy.Target{Subject: c.Subject, Upstream: c.Upstream, Name: c.Name, Caller: e.s.opt.Caller, Args: c.Args}
-}
-
-// facts are what rules may ask of the session; nil where no rule asks.
-func (e *evaluation) facts() *policy.Facts {
-	if !e.s.engine.asksFacts {
-		return nil
-	}
-	return &policy.Facts{Style: e.s.engine.opt.PathStyle, Resolve: e.s.engine.opt.Resolve, Origins: e.origins}
-}
-
-func verb(s policy.Subject) string {
-	switch s {
-	case policy.Resource:
-		return "read"
-	case policy.Prompt:
-		return "get prompt"
-	default:
-		return "call"
-	}
-}
-
-func (e *evaluation) budget(ctx context.Context) bool {
-	c := e.p.contract
-	if c == nil || c.MaxCalls == nil {
-		return true
-	}
-	if *c.MaxCalls == 0 {
-		return e.deny(CheckBudget, "%s is forbidden: its contract (%s) sets max_calls: 0", quoted(e.p.call.Name), c.Source)
-	}
-	var total int64
-	var ok bool
-	var err error
-	switch {
-	case e.steps != nil:
-		total, err = e.used(ctx)
-		ok = total < *c.MaxCalls
-	case e.p.charged || e.again:
-		return true
-	default:
-		total, ok, err = e.s.engine.opt.Store.Add(ctx, e.counter(), 1, *c.MaxCalls)
-	}
-	if err != nil {
-		return e.deny(CheckBudget, "the budget of %s could not be read", quoted(e.p.call.Name))
-	}
-	if !ok {
-		return e.deny(CheckBudget, "%s was called %s in this session, and max_calls is %d", quoted(e.p.call.Name), times(total), *c.MaxCalls)
-	}
-	e.p.charged = true
-	return true
-}
-
-func (e *evaluation) counter() string {
-	return fmt.Sprintf("budget %q %q %q", e.s.opt.Doubt, e.p.call.Upstream, e.p.call.Name)
-}
-
-// used is how much of the budget was spent. A counter with a limit of 0 never moves.
-func (e *evaluation) used(ctx context.Context) (int64, error) {
-	total, _, err := e.s.engine.opt.Store.Add(ctx, e.counter(), 1, 0)
-	return total, err
-}
-
-func times(n int64) string {
-	if n == 1 {
-		return "1 time"
-	}
-	return fmt.Sprintf("%d times", n)
 }

@@ -84,11 +84,12 @@ func TestRulesThatNameNoToolAreNoticed(t *testing.T) {
 // came first, though the other has decided nothing since.
 func TestWhatCameFirstInAnotherProcess(t *testing.T) {
 	flow, _ := sallyport.Profile("balanced")
-	e, err := sallyport.New(sallyport.Options{Contracts: contracts(t, desk+"chat: {exfiltrating: false, output: inside}\n"), Flow: &flow, Policy: rules(t, "p: {default: allow}")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := sallyport.NewMemoryStore(nil)
 	open := func() *sallyport.Session {
+		e, err := sallyport.New(sallyport.Options{Contracts: contracts(t, desk+"chat: {exfiltrating: false, output: inside}\n"), Flow: &flow, Policy: rules(t, "p: {default: allow}"), Store: store})
+		if err != nil {
+			t.Fatal(err)
+		}
 		s, err := e.Session(sallyport.SessionOptions{Caller: "c", Doubt: "c", Shared: true, Key: [16]byte{1}})
 		if err != nil {
 			t.Fatal(err)

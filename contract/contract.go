@@ -128,4 +128,7 @@ type Tool struct {
 	Upstream   string
 	Name       string
 	Definition doc.Value // the whole element of tools/list
+	// Shown is the name that the client sees where several servers stand behind one
+	// gateway, with a prefix or without; "" where there is one server.
+	Shown string
 }

@@ -283,6 +283,10 @@ func some(names []string) string {
 	return quote.Text(strings.Join(names, "; "), 500) + more
 }
 
+// Entries are the user's, in the order of the file. The slice is the caller's, the
+// contracts are read only.
+func (s *Set) Entries() []*Contract { return slices.Clone(s.entries) }
+
 func (s *Set) isUsers(c *Contract) bool { return slices.Contains(s.entries, c) }
 
 // rebindOthers compiles again what the new list may have made ambiguous, or clear.
@@ -300,16 +304,17 @@ func (s *Set) rebindOthers(upstream string) {
 }
 
 // unmatched notes entries that say nothing about any tool. Entries for upstreams that
-// are not bound yet are passed over.
+// are not bound yet are passed over, and entries without one where there are several.
 func (s *Set) unmatched(upstream string, n *notices) {
 	names := slices.Sorted(maps.Keys(s.bound[upstream].names))
+	several := slices.ContainsFunc(s.bound[upstream].tools, func(t Tool) bool { return t.Shown != "" })
 	for _, c := range s.entries {
 		found := false
 		for u, b := range s.bound {
 			found = found || b.names[c.Tool] > 0 && (c.Upstream == "" || c.Upstream == u)
 		}
-		if found || c.Upstream != "" && c.Upstream != upstream {
-			continue
+		if found || c.Upstream != upstream && (c.Upstream != "" || several) {
+			continue // meant for another server
 		}
 		n.add("the entry at %s matches no tool: there is no %s%s", c.Source, showName(c.label()),
 			quote.Text(strictyaml.Hint(c.Tool, names), 200))

@@ -50,6 +50,14 @@ type Output struct {
 // seen is taken for seen with a probability of n/2^51, and two words for neighbours with
 // n/2^43. What was seen is always found.
 type Ledger struct {
+	*recorded
+	typed   map[uint64]uint32 // canonical forms, and the prompt they stood in, from 1
+	prompts uint32
+}
+
+// recorded is what ledgers side by side have in common. Its lock guards their typed words
+// too.
+type recorded struct {
 	keys      [families][factKinds]sipKey
 	copies    bool
 	share     func(entry []byte) error // nil: with nobody
@@ -59,13 +67,11 @@ type Ledger struct {
 
 	mu      sync.RWMutex
 	facts   table
-	typed   map[uint64]uint32 // canonical forms, and the prompt they stood in, from 1
-	secrets map[int]struct{}  // lengths of what must not leave, in letters and digits
+	secrets map[int]struct{} // lengths of what must not leave, in letters and digits
 	starts  secretStarts
 	lost    *Evidence // the first output with a secret for which there was no room
-	prompts uint32
-	untold  []uint64 // facts that the next entry tells other processes
-	damage  error    // why something that was shown may be missing; nil: nothing is
+	untold  []uint64  // facts that the next entry tells other processes
+	damage  error     // why something that was shown may be missing; nil: nothing is
 }
 
 type outputInfo struct {
@@ -99,7 +105,7 @@ func NewLedger(o LedgerOptions) *Ledger {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBytes
 	}
-	l := &Ledger{copies: !o.NoCopies, share: o.Publish, typed: make(map[uint64]uint32), secrets: make(map[int]struct{})}
+	l := &Ledger{recorded: &recorded{copies: !o.NoCopies, share: o.Publish, secrets: make(map[int]struct{})}}
 	l.facts.init(o.MaxBytes)
 	session := sipKey{binary.LittleEndian.Uint64(o.Key[:8]), binary.LittleEndian.Uint64(o.Key[8:])}
 	for f := range l.keys {
@@ -110,7 +116,14 @@ func NewLedger(o LedgerOptions) *Ledger {
 	l.observers.New = func() any { return newObserver(l) }
 	l.queries.New = func() any { return newQuery(l) }
 	l.readers.New = func() any { return newCopyReader(l) }
-	return l
+	return l.Beside()
+}
+
+// Beside returns a ledger that records where l does and knows all that l knows, but for
+// what the user typed: that belongs to one conversation, and output to all of a caller's.
+// It takes no memory of its own before something is typed.
+func (l *Ledger) Beside() *Ledger {
+	return &Ledger{recorded: l.recorded, typed: make(map[uint64]uint32)}
 }
 
 // foldVersion goes into every fact: facts made by another folding never match.

@@ -28,6 +28,7 @@ func Run(t *testing.T, open func(t *testing.T, now func() time.Time) sallyport.S
 		{"bucket refills and ignores a clock that goes back", bucketRefill},
 		{"bucket named twice is taken twice", bucketTwice},
 		{"looking takes nothing", bucketLook},
+		{"a bucket keeps what it holds when its limit changes", bucketChanged},
 		{"value is claimed once", claimOnce},
 		{"value expires", valueExpires},
 		{"a cancelled context is an error", cancelled},
@@ -161,7 +162,14 @@ func bucketRefill(t *testing.T, s sallyport.Store, k *clock) {
 	}
 	k.add(-time.Hour)
 	take(t, s, false, b)
-	k.add(time.Hour + 500*time.Millisecond)
+	two := sallyport.Bucket{Name: "b", Rate: 2, Burst: 2}
+	k.add(time.Hour)
+	take(t, s, true, two)
+	k.add(-time.Hour)
+	take(t, s, true, two)
+	k.add(time.Hour)
+	take(t, s, false, two) // the hour does not count a second time
+	k.add(500 * time.Millisecond)
 	take(t, s, true, b)
 	k.add(time.Hour)
 	take(t, s, true, b)
@@ -173,6 +181,33 @@ func bucketTwice(t *testing.T, s sallyport.Store, _ *clock) {
 	take(t, s, true, b, b)
 	take(t, s, false, b, b)
 	take(t, s, true, b)
+}
+
+// A limit that is changed while it is in use must give nobody a full bucket.
+func bucketChanged(t *testing.T, s sallyport.Store, k *clock) {
+	bucket := func(rate float64, burst int) sallyport.Bucket {
+		return sallyport.Bucket{Name: "a", Rate: rate, Burst: burst}
+	}
+	for range 4 {
+		take(t, s, true, bucket(1, 4))
+	}
+	if retry := take(t, s, false, bucket(1, 8)); retry != time.Second {
+		t.Fatalf("a larger burst: retry in %v, want 1s", retry)
+	}
+	if retry := take(t, s, false, bucket(4, 8)); retry != 250*time.Millisecond {
+		t.Fatalf("a higher rate: retry in %v, want 250ms", retry)
+	}
+	k.add(time.Second) // 4 tokens at the rate that holds now
+	take(t, s, true, bucket(4, 8))
+	take(t, s, true, bucket(4, 8))
+	k.add(time.Nanosecond)
+	take(t, s, true, bucket(4, 1)) // 2 are left, and 1 has room
+	if retry := take(t, s, false, bucket(4, 1)); retry != 250*time.Millisecond {
+		t.Fatalf("a smaller burst: retry in %v, want 250ms", retry)
+	}
+	k.add(time.Hour)
+	take(t, s, true, bucket(4, 2), bucket(4, 2))
+	take(t, s, false, bucket(4, 2))
 }
 
 func bucketLook(t *testing.T, s sallyport.Store, _ *clock) {

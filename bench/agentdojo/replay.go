@@ -121,6 +121,7 @@ func (r *replayer) replay(n int, o oracle, prompt string, events []event) (outco
 	if err != nil {
 		return outcome{}, err
 	}
+	defer s.End()
 	s.Pin(r.suite, r.tools)
 	if !g.untold {
 		s.Prompt(prompt)

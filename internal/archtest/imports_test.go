@@ -92,6 +92,7 @@ var noEngine = []string{
 var thirdParty = map[string][]string{
 	"github.com/gofrs/flock":                {"audit", "internal/relay"},
 	"github.com/modelcontextprotocol":       {"internal/demo", "e2e"},
+	"golang.org/x/time":                     {"."},
 	"github.com/nlnwa/whatwg-url":           {"flow"},
 	"github.com/spf13/cobra":                {"internal/cli"},
 	"go.yaml.in/yaml/v4":                    {"internal/strictyaml"},

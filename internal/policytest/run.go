@@ -202,7 +202,7 @@ func (r *runner) shown(s *shownStep) {
 // state is listed, hidden by the policy, or refused by a pin: such a tool is no proof
 // that the policy hides anything.
 func (r *runner) state(upstream, tool string) (state, why string) {
-	if r.session.Hidden(policy.Tool, upstream, tool) {
+	if r.session.Hidden(sallyport.Call{Subject: policy.Tool, Upstream: upstream, Name: tool}) {
 		return "hidden", "the policy denies it whatever its arguments, and hides what it denies"
 	}
 	found := false
