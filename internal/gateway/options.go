@@ -22,6 +22,10 @@ type Caller struct {
 	Policy *policy.Policy
 	Engine *sallyport.Engine
 	DryRun bool // for records: nothing is enforced
+	// Session says how the engine's session is one with those of other processes: its Doubt,
+	// Shared and Key are taken. The zero value: the caller's name is the scope of doubt, in
+	// this process alone.
+	Session sallyport.SessionOptions
 }
 
 // Upstream is one server behind the gateway.

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -66,7 +67,9 @@ type session struct {
 
 func (g *Gateway) newSession(c Caller, era upstream.Era, greeting []byte) (*session, error) {
 	id := newSessionID()
-	engine, err := c.Engine.Session(sallyport.SessionOptions{Caller: c.Name, Doubt: c.Name, Trust: id})
+	engine, err := c.Engine.Session(sallyport.SessionOptions{
+		Caller: c.Name, Doubt: cmp.Or(c.Session.Doubt, c.Name), Trust: id, Shared: c.Session.Shared, Key: c.Session.Key,
+	})
 	if err != nil {
 		return nil, err
 	}
