@@ -71,6 +71,8 @@ type Gateway struct {
 	stateless map[string]statelessCaller // by caller
 	tasks     map[string]*taskTable      // by caller
 	closed    bool
+	reloads   int
+	callers   func(name string) (Caller, bool) // of the last Reload; nil before
 }
 
 // New checks the options. It opens nothing: conversations with the upstreams begin when a

@@ -23,6 +23,8 @@ func (g *Gateway) Reload(ctx context.Context, o Options, callers func(name strin
 	next := newSetup(o, before, before.opener)
 	g.setup.Store(next)
 	g.mu.Lock()
+	g.callers = callers
+	g.reloads++
 	all := make([]*session, 0, len(g.sessions))
 	for s := range g.sessions {
 		all = append(all, s)
@@ -56,6 +58,28 @@ func (g *Gateway) Reload(ctx context.Context, o Options, callers func(name strin
 		}
 	}()
 	return nil
+}
+
+// catchUp makes a new session decide by the configuration that is in force: a reload may
+// have gone on while it began, and has not seen it then. false: its caller may not call.
+func (s *session) catchUp() bool {
+	for {
+		s.g.mu.Lock()
+		reloads, callers := s.g.reloads, s.g.callers
+		s.g.mu.Unlock()
+		if callers != nil {
+			c, ok := callers(s.name)
+			if !ok || c.Engine != s.currentCaller().Engine && !s.use(c) {
+				return false
+			}
+		}
+		s.g.mu.Lock()
+		same := reloads == s.g.reloads
+		s.g.mu.Unlock()
+		if same {
+			return true
+		}
+	}
 }
 
 // serves reports whether a server is still one of the upstreams, under whatever name.

@@ -83,16 +83,27 @@ func (g *Gateway) newSession(c Caller, era upstream.Era, greeting []byte) (*sess
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
-		s.cancel(errEnded)
-		return nil, errEnded
+	closed := g.closed
+	if !closed {
+		g.sessions[s] = struct{}{}
 	}
-	g.sessions[s] = struct{}{}
+	g.mu.Unlock()
+	switch {
+	case closed:
+		s.cancel(errEnded)
+		engine.End()
+		return nil, errEnded
+	case !s.catchUp():
+		s.end("its caller may not call any more")
+		return nil, errCaller
+	}
 	return s, nil
 }
 
-var errEnded = errors.New("the session has ended")
+var (
+	errEnded  = errors.New("the session has ended")
+	errCaller = errors.New("this caller may not call any more")
+)
 
 func newSessionID() string {
 	var b [8]byte
