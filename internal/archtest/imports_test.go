@@ -68,6 +68,10 @@ var mayImport = map[string][]string{
 	"e2e":               {},
 	"e2e/copyrelay":     {},
 	"e2e/echoserver":    {},
+	"e2e/rig":           {},
+	"e2e/peer":          {},
+	"e2e/conformance":   {"e2e/rig"},
+	"e2e/soak":          {"e2e/peer", "e2e/rig"},
 
 	// Measurements.
 	"bench/agentdojo": {".", "contract", "doc", "flow", "internal/strictyaml", "policy"},

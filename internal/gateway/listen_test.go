@@ -31,10 +31,10 @@ func listening(name string, more string) (s *server, change func(raw string)) {
 			return `{"resourceTemplates":[]}`, nil
 		case methodListen:
 			f, _ := mcp.Fields(m.Params, "notifications")
-			about(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":%s}}`, m.ID.Raw(), f[0]))
 			s.mu.Lock()
 			all = append(all, listener{m.ID.Raw(), about})
 			s.mu.Unlock()
+			about(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":%s}}`, m.ID.Raw(), f[0]))
 			<-ctx.Done()
 			return "", ctx.Err()
 		}
@@ -53,7 +53,7 @@ func listening(name string, more string) (s *server, change func(raw string)) {
 // listen opens a subscription and returns its events.
 func listen(t *testing.T, url, caller, id, filter string) (next func() string, stop func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	q, _ := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"subscriptions/listen","params":{%s,"notifications":%s}}`, id, modernMeta, filter)))
 	for k, v := range map[string]string{"Authorization": "Bearer " + caller, "Content-Type": "application/json", "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": mcp.V20260728, "Mcp-Method": methodListen} {
 		q.Header.Set(k, v)

@@ -75,7 +75,7 @@ func TestResourcesLeadToTheirUpstream(t *testing.T) {
 		}
 	}
 	for params, want := range map[string]string{
-		`"ref":{"type":"ref/prompt","name":"b__p"},"argument":{"name":"x","value":"y"}`:          "b",
+		`"ref":{"type":"ref/prompt","name":"b__p"},"argument":{"name":"x","value":"y"}`:         "b",
 		`"ref":{"type":"ref/resource","uri":"t://b/{id}"},"argument":{"name":"id","value":"y"}`: "b", // B046
 		`"ref":{"type":"ref/resource","uri":"x://a"},"argument":{"name":"id","value":"y"}`:      "a",
 		`"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"x","value":"y"}`:            "-32602",
@@ -193,4 +193,47 @@ func TestTasksLeadToTheirUpstream(t *testing.T) {
 	}
 	other.close()
 	k.close()
+}
+
+// What two upstreams have shown leads to neither.
+func TestALinkOfTwoUpstreamsIsInDoubt(t *testing.T) {
+	a, b := library("a", nil, nil, "l://same"), library("b", nil, nil, "l://same")
+	r := newRig(t, Options{}, a, b)
+	k := r.stdio(newCaller(t, "local", everything, nil))
+	k.initialize()
+	for _, u := range []string{"a", "b"} {
+		k.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s__show","arguments":{}}}`, u))
+	}
+	if got := k.call(`{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"l://same"}}`); fmt.Sprint(get(t, got, "error", "code")) != "-32002" {
+		t.Errorf("got %s", got)
+	}
+	k.close()
+	if a.saw("resources/read") || b.saw("resources/read") {
+		t.Error("a server was asked")
+	}
+}
+
+// A list that changed while it was read is read again by the next who needs it.
+func TestAListThatChangesMeanwhileIsNotKept(t *testing.T) {
+	a, b := library("a", []string{"x://a"}, nil, ""), library("b", nil, nil, "")
+	serve := a.serve
+	var lists int
+	a.serve = func(ctx context.Context, c *conn, m mcp.Message, about func(string)) (string, error) {
+		if m.Method == "resources/list" {
+			if lists++; lists == 1 {
+				c.tell(`{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}`)
+			}
+		}
+		return serve(ctx, c, m, about)
+	}
+	r := newRig(t, Options{}, a, b)
+	k := r.stdio(newCaller(t, "local", everything, nil))
+	k.initialize()
+	for range 3 {
+		k.call(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"x://a"}}`)
+	}
+	k.close()
+	if lists != 2 {
+		t.Errorf("the list was read %d times, want twice", lists)
+	}
 }

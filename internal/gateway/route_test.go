@@ -50,3 +50,28 @@ func TestManyUpstreamsAreMerged(t *testing.T) {
 	}
 	k.close()
 }
+
+// A name that two upstreams would have is neither's: it is not listed, and refused.
+func TestB040AmbiguousNamesAreRefused(t *testing.T) {
+	a, ab := toolServer("a", "b__c", "d"), toolServer("a__b", "c", "e")
+	r := newRig(t, Options{}, a, ab)
+	k := r.stdio(newCaller(t, "local", everything, nil))
+	k.initialize()
+	list := k.call(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	if strings.Contains(list, `"a__b__c"`) || !strings.Contains(list, `"a__d"`) || !strings.Contains(list, `"a__b__e"`) {
+		t.Errorf("got %s", list)
+	}
+	if got := k.call(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a__b__c"}}`); get(t, got, "error", "code") == nil {
+		t.Errorf("got %s", got)
+	}
+	if got := k.call(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"a__b__e"}}`); !strings.Contains(got, "a__b ran") {
+		t.Errorf("got %s", got)
+	}
+	k.close()
+	if a.saw("tools/call") {
+		t.Error("a call reached a server that it was not for")
+	}
+	if !strings.Contains(r.log.String(), "none of them is offered") {
+		t.Error("the log does not say so")
+	}
+}
