@@ -322,8 +322,7 @@ func TestLegacyTask(t *testing.T) {
 		}
 	})
 	t.Run("cancelled", func(t *testing.T) {
-		var r *statelessRig
-		r = newStateless(t, declared, nil)
+		r := newStateless(t, declared, nil)
 		waits, cancelled := make(chan struct{}), make(chan struct{})
 		inner := serve(&r)
 		r.server.script = func(ctx context.Context, m mcp.Message, tell func(string)) (string, error) {

@@ -163,6 +163,7 @@ func official() *sdk.Server {
 		if err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1}); err != nil {
 			return nil, nil, err
 		}
+		//lint:ignore SA1019 logging is deprecated and goes through all the same
 		if err := r.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "warning", Data: "careful"}); err != nil {
 			return nil, nil, err
 		}
@@ -184,6 +185,14 @@ func official() *sdk.Server {
 		return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: "hello"}}}}, nil
 	})
 	return s
+}
+
+// offer puts v into c if there is room.
+func offer[T any](c chan T, v T) {
+	select {
+	case c <- v:
+	default:
+	}
 }
 
 // The official client and the official server, each in an era that the other side is not
@@ -213,7 +222,7 @@ func TestOfficialSides(t *testing.T) {
 				}
 			}()
 			ctx := t.Context()
-			progress, logs, updates, changes := make(chan float64, 8), make(chan any, 8), make(chan string, 8), make(chan bool, 8)
+			progress, logs, updates, changes := make(chan float64, 8), make(chan any, 8), make(chan string, 1), make(chan bool, 1)
 			client := sdk.NewClient(&sdk.Implementation{Name: "client", Version: "1"}, &sdk.ClientOptions{
 				ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 					if r.Params.Message != "who?" {
@@ -222,9 +231,10 @@ func TestOfficialSides(t *testing.T) {
 					return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"name": "ana"}}, nil
 				},
 				ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { progress <- r.Params.Progress },
-				LoggingMessageHandler:       func(_ context.Context, r *sdk.LoggingMessageRequest) { logs <- r.Params.Data },
-				ResourceUpdatedHandler:      func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { updates <- r.Params.URI },
-				ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { changes <- true },
+				//lint:ignore SA1019 logging is deprecated and goes through all the same
+				LoggingMessageHandler:  func(_ context.Context, r *sdk.LoggingMessageRequest) { logs <- r.Params.Data },
+				ResourceUpdatedHandler: func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { offer(updates, r.Params.URI) },
+				ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { offer(changes, true) },
 			})
 			session, err := client.Connect(ctx, &through{t: t, server: up, era: c.era, in: make(chan mcp.Message, 64), closed: make(chan struct{})}, &sdk.ClientSessionOptions{ProtocolVersion: c.version})
 			if err != nil {
@@ -265,6 +275,7 @@ func TestOfficialSides(t *testing.T) {
 			}
 			meta := sdk.Meta{"progressToken": "t1"}
 			if c.era == upstream.Handshake {
+				//lint:ignore SA1019 logging is deprecated and goes through all the same
 				if err := session.SetLoggingLevel(ctx, &sdk.SetLoggingLevelParams{Level: "info"}); err != nil {
 					t.Error(err)
 				}
@@ -278,10 +289,14 @@ func TestOfficialSides(t *testing.T) {
 			if err := session.Subscribe(ctx, &sdk.SubscribeParams{URI: "a:1"}); err != nil {
 				t.Error(err)
 			}
-			call("touch", struct{}{}, nil)
+			// The client does not wait until it listens: what comes before is told to nobody.
+			for len(updates) == 0 {
+				call("touch", struct{}{}, nil)
+			}
 			want(t, "updated", <-updates, "a:1")
-			call("grow", struct{}{}, nil)
-			<-changes
+			for len(changes) == 0 {
+				call("grow", struct{}{}, nil)
+			}
 			if err := session.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: "a:1"}); err != nil {
 				t.Error(err)
 			}
