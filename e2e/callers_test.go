@@ -64,7 +64,7 @@ func (o *office) handle(ctx context.Context, q *peer.Request) {
 		}
 		q.Reply([]byte(`{"tools":[` + strings.Join(all, ",") + `]` + lists + `}`))
 	case "resources/list":
-		q.Reply([]byte(`{"resources":[{"uri":"office://anna/1","name":"1"},{"uri":"office://ben/1","name":"2"}]` + lists + `}`))
+		q.Reply(fmt.Appendf(nil, `{"resources":[{"uri":"%[1]s://anna/1","name":"1"},{"uri":"%[1]s://ben/1","name":"2"}]%[2]s}`, o.scheme(), lists))
 	case "resources/templates/list":
 		q.Reply([]byte(`{"resourceTemplates":[]` + lists + `}`))
 	case "prompts/list":
@@ -81,6 +81,14 @@ func (o *office) handle(ctx context.Context, q *peer.Request) {
 	default:
 		q.Reply([]byte(`{` + strings.TrimPrefix(more, ",") + `}`))
 	}
+}
+
+// scheme is that of its resources: what two servers list is neither's for certain.
+func (o *office) scheme() string {
+	if o.Era == peer.Stateless {
+		return "plain"
+	}
+	return "office"
 }
 
 func (o *office) call(ctx context.Context, q *peer.Request, name, nonce, more string) {
@@ -137,7 +145,7 @@ policies:
     rules:
       - {name: limited, effect: allow, tools: [old__limited], rate_limits: [two]}
       - {name: reads, effect: allow, tools: ["*__get_note", "*__few", "*__wait"]}
-      - {name: own, effect: allow, resources: ["office://ben/*"]}
+      - {name: own, effect: allow, resources: ["office://ben/*", "plain://ben/*"]}
 tokens:
 `, handshake.url, stateless.url)+rig.Token("anna", "all")+rig.Token("ben", "reading"))
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -131,6 +132,9 @@ func TestToolsOfReferenceServersAreListedAsTheyAre(t *testing.T) {
 	}
 }
 
+// people counts those that the memory was told of.
+var people atomic.Int32
+
 // strangerSteps are calls to four of the servers, and how each has to end.
 func strangerSteps(m *team) ([]tsStep, []func(*testing.T, *mcp.CallToolResult)) {
 	has := func(part string) func(*testing.T, *mcp.CallToolResult) {
@@ -142,7 +146,9 @@ func strangerSteps(m *team) ([]tsStep, []func(*testing.T, *mcp.CallToolResult)) 
 		}
 	}
 	refused := func(t *testing.T, r *mcp.CallToolResult) { t.Helper(); wantRefusal(t, r, "path") }
-	entity := []args{{"name": "Ada", "entityType": "person", "observations": []string{"writes programs"}}}
+	// The memory is one for all clients, and keeps what it has once been told.
+	name := fmt.Sprintf("Ada %d", people.Add(1))
+	entity := []args{{"name": name, "entityType": "person", "observations": []string{"writes programs"}}}
 	return []tsStep{
 		{Tool: "files__read_text_file", Args: args{"path": filepath.Join(m.project.dir, "readme.txt")}},
 		{Tool: "everything__echo", Args: args{"message": "héllo \u2028 😀"}},
@@ -151,7 +157,7 @@ func strangerSteps(m *team) ([]tsStep, []func(*testing.T, *mcp.CallToolResult)) 
 		{Tool: "gosdk__weather", Args: args{"City": "Oslo"}},
 		{Tool: "files__write_file", Args: args{"path": m.project.escapes()["symlink"], "content": "escaped"}},
 	}, []func(*testing.T, *mcp.CallToolResult){
-		has("žluťoučký kůň"), has("héllo \u2028 😀"), has("Ada"), has("writes programs"), has("21.5"), refused,
+		has("žluťoučký kůň"), has("héllo \u2028 😀"), has(name), has("writes programs"), has("21.5"), refused,
 	}
 }
 
@@ -159,15 +165,17 @@ func strangerSteps(m *team) ([]tsStep, []func(*testing.T, *mcp.CallToolResult)) 
 func TestStrangersThroughTheGateway(t *testing.T) {
 	m := newTeam(t)
 	g := gateway(t, m.config)
-	steps, want := strangerSteps(m)
-	var rounds [][]tsStep
-	for _, s := range steps {
-		rounds = append(rounds, []tsStep{s})
+	rounds := func() (rounds [][]tsStep, want []func(*testing.T, *mcp.CallToolResult)) {
+		steps, want := strangerSteps(m)
+		for _, s := range steps {
+			rounds = append(rounds, []tsStep{s})
+		}
+		return rounds, want
 	}
 	for _, sdk := range []struct{ version, pin, protocol string }{
 		{"1", "", "2025-11-25"}, {"2", "", modern}, {"2", modern, modern},
 	} {
-		check := func(t *testing.T, r tsReport) {
+		check := func(t *testing.T, want []func(*testing.T, *mcp.CallToolResult), r tsReport) {
 			if r.Protocol != sdk.protocol {
 				t.Errorf("negotiated %q, want %q", r.Protocol, sdk.protocol)
 			}
@@ -179,18 +187,23 @@ func TestStrangersThroughTheGateway(t *testing.T) {
 		t.Run(name+" over HTTP", func(t *testing.T) {
 			errs := &errorBuffer{}
 			defer func() { t.Log(errs.String()) }()
-			check(t, drive(t, errs, map[string]any{
+			rounds, want := rounds()
+			check(t, want, drive(t, errs, map[string]any{
 				"sdk": sdk.version, "pin": sdk.pin, "url": g.URL, "rounds": rounds,
 				"headers": map[string]string{"Authorization": "Bearer " + rig.Secret("team")},
 			}))
 		})
-		t.Run(name+" over stdio", func(t *testing.T) { check(t, typescript(t, m.stdio(t), sdk.version, sdk.pin, rounds...)) })
+		t.Run(name+" over stdio", func(t *testing.T) {
+			rounds, want := rounds()
+			check(t, want, typescript(t, m.stdio(t), sdk.version, sdk.pin, rounds...))
+		})
 	}
 	for name, by := range map[string]func(*testing.T) mcp.Transport{
 		"HTTP":  func(*testing.T) mcp.Transport { return overHTTP(g.URL) },
 		"stdio": func(t *testing.T) mcp.Transport { return &mcp.CommandTransport{Command: m.stdio(t).cmd()} },
 	} {
 		t.Run("Go SDK over "+name, func(t *testing.T) {
+			steps, want := strangerSteps(m)
 			session := connectBy(t, by(t), nil)
 			if got := session.InitializeResult().ProtocolVersion; got != modern {
 				t.Errorf("negotiated %s, want %s", got, modern)
@@ -246,11 +259,11 @@ func inspector(t *testing.T, env, server []string, request ...string) string {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
-	args := append([]string{launcher, "--cli"}, request...)
+	args := []string{launcher, "--cli"}
 	if server[0][0] == '/' { // a command and its own flags
-		args = append(append(args, "--"), server...)
+		args = append(append(append(args, request...), "--"), server...)
 	} else {
-		args = append(args, server...)
+		args = append(append(args, server...), request...)
 	}
 	cmd := exec.CommandContext(ctx, bin, args...)
 	cmd.Env = env

@@ -3,10 +3,12 @@ package gateway
 import (
 	"context"
 
+	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/doc"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/quote"
 	"github.com/sallyport-dev/sallyport/internal/upstream"
+	"github.com/sallyport-dev/sallyport/policy"
 )
 
 // codeNoResource is what handshake versions say of a resource that does not exist; since
@@ -55,6 +57,9 @@ func (c *call) toResource(u *setup, uri string, done func(*place)) {
 		return
 	}
 	p, why := c.s.resourceAt(c.ctx, u, uri)
+	if p == nil && c.s.hidesResource(u, uri) {
+		p = u.places[0] // whose relay refuses it as what the policy denies
+	}
 	if p == nil {
 		code := codeNoResource
 		if c.s.era == upstream.Stateless {
@@ -64,6 +69,17 @@ func (c *call) toResource(u *setup, uri string, done func(*place)) {
 		return
 	}
 	c.toPlace(p, done)
+}
+
+// hidesResource reports whether the policy keeps a URI from the caller wherever it is:
+// that, and not whether it exists, is then the answer.
+func (s *session) hidesResource(u *setup, uri string) bool {
+	for _, p := range u.places {
+		if !s.engine.Hidden(sallyport.Call{Subject: policy.Resource, Upstream: p.Name, Name: uri}) {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *call) toPlace(p *place, done func(*place)) {
