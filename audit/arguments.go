@@ -29,6 +29,7 @@ type encoder struct {
 	nesting int // JSON within strings
 
 	redactions int
+	finder     *finder
 }
 
 const (
@@ -44,7 +45,7 @@ const (
 )
 
 var encoders = sync.Pool{New: func() any {
-	return &encoder{hidden: map[doc.Value]struct{}{}, selected: map[doc.Value]struct{}{}}
+	return &encoder{hidden: map[doc.Value]struct{}{}, selected: map[doc.Value]struct{}{}, finder: new(finder)}
 }}
 
 func newEncoder(red *redactor) *encoder {
@@ -69,7 +70,8 @@ func (e *encoder) release() {
 		e.selected = map[doc.Value]struct{}{} // clearing a map keeps its size
 	}
 	clear(e.selected)
-	*e = encoder{buf: buf, secrets: e.secrets[:0], names: e.names[:0], hidden: e.hidden, selected: e.selected}
+	e.finder.forget()
+	*e = encoder{finder: e.finder, buf: buf, secrets: e.secrets[:0], names: e.names[:0], hidden: e.hidden, selected: e.selected}
 	encoders.Put(e)
 }
 
@@ -115,9 +117,12 @@ func (e *encoder) value(v doc.Value) {
 	case doc.String:
 		e.stringValue(v)
 	case doc.Number:
-		if n := v.Number(); len(n) > e.red.maxValue {
-			e.buf = appendCut(e.buf, n, e.red.maxValue)
-		} else {
+		switch n := v.Number(); {
+		case len(n) >= leastCard && len(n) <= longestPan && isCardNumber(n):
+			e.redact(v)
+		case len(n) > e.red.maxValue:
+			e.write(n, e.red.maxValue)
+		default:
 			e.buf = append(e.buf, n...)
 		}
 	case doc.List:
@@ -179,20 +184,34 @@ func (e *encoder) bound(before int) {
 }
 
 // key writes a member name. A long one is cut and marked with its position and a keyed
-// digest, so that no two names become the same.
+// digest, so that no two names become the same. One that holds a credential is, too.
 func (e *encoder) key(name string, position int) {
-	kept, left := cut(name, maxKey)
-	if left == 0 {
+	shown, note := name, ""
+	if kept, left := cut(name, maxKey); left > 0 {
+		shown, note = kept, "…(+"+strconv.Itoa(left)+" bytes"
+	}
+	if len(name) >= minCredential {
+		if hits := e.finder.find(name[:min(len(name), maxKey+beyondCut)]); len(hits) > 0 {
+			shown, note = "", hits[0].marker()+"("
+			for _, h := range hits {
+				e.redactions++
+				e.keep(&e.names, name[h.from:h.to])
+			}
+		}
+	}
+	if note == "" {
 		e.buf = appendString(e.buf, name)
 		return
 	}
 	var digest [len(digestScheme) + digits]byte
 	mark := e.red.digestString(digest[:0], name)[len(digestScheme):][:16]
 	e.buf = append(e.buf, '"')
-	e.buf = appendEscaped(e.buf, kept)
-	e.buf = append(e.buf, "…(+"...)
-	e.buf = strconv.AppendInt(e.buf, int64(left), 10)
-	e.buf = append(e.buf, " bytes, member "...)
+	e.buf = appendEscaped(e.buf, shown)
+	e.buf = append(e.buf, note...)
+	if note[len(note)-1] != '(' {
+		e.buf = append(e.buf, ", "...)
+	}
+	e.buf = append(e.buf, "member "...)
 	e.buf = strconv.AppendInt(e.buf, int64(position), 10)
 	e.buf = append(append(append(e.buf, ' '), mark...), `)"`...)
 }
@@ -227,7 +246,7 @@ func pairValue(name string) bool {
 func (e *encoder) stringValue(v doc.Value) {
 	s := v.String()
 	if !looksLikeJSON(s) {
-		e.buf = appendCut(e.buf, s, e.red.maxValue)
+		e.plain(v, s)
 		return
 	}
 	if len(s) > maxEmbedded || e.nesting == maxNesting {
@@ -241,11 +260,30 @@ func (e *encoder) stringValue(v doc.Value) {
 		if e.red.matches(seen) || strings.Contains(seen, `\u`) {
 			e.redact(v)
 		} else {
-			e.buf = appendCut(e.buf, s, e.red.maxValue)
+			e.plain(v, s)
 		}
 		return
 	}
 	e.embedded(s, inner)
+}
+
+// plain writes a string. If all of it is a credential, its digest takes its place; one
+// within it makes place for a marker.
+func (e *encoder) plain(v doc.Value, s string) {
+	if len(s) < minCredential {
+		e.write(s, e.red.maxValue)
+		return
+	}
+	hits := e.finder.find(s[:min(len(s), e.red.maxValue+beyondCut)])
+	if len(hits) == 1 && strings.TrimSpace(s[:hits[0].from]) == "" && strings.TrimSpace(s[hits[0].to:]) == "" {
+		e.redact(v)
+		return
+	}
+	for _, h := range hits {
+		e.redactions++
+		e.keep(&e.secrets, s[h.from:h.to])
+	}
+	e.writeWithout(s, hits, e.red.maxValue)
 }
 
 // embedded writes a string that is JSON: as it is if nothing in it is secret, else as
@@ -258,7 +296,8 @@ func (e *encoder) embedded(s string, inner doc.Value) {
 	if e.redactions != known {
 		s = string(e.buf[before:])
 	}
-	e.buf = appendCut(e.buf[:before], s, e.red.maxValue)
+	e.buf = e.buf[:before]
+	e.write(s, e.red.maxValue)
 }
 
 // looksLikeJSON reports text that begins as a list or object does, or as the text of

@@ -102,7 +102,7 @@ func (e *encoder) record(r *Record) {
 	e.buf = append(e.buf, timeStart...)
 	e.buf = when.UTC().AppendFormat(e.buf, timeLayout)
 	e.buf = append(e.buf, `","event":`...)
-	e.buf = appendCut(e.buf, r.Event, MaxName)
+	e.write(r.Event, MaxName)
 	e.name(`,"phase":`, r.Phase)
 	e.count(`,"ref":`, r.Ref)
 	e.name(`,"session":`, r.Session)
@@ -133,7 +133,8 @@ func (e *encoder) text(member, value string) { e.member(member, value, MaxText) 
 
 func (e *encoder) member(member, value string, limit int) {
 	if value != "" {
-		e.buf = appendCut(append(e.buf, member...), value, limit)
+		e.buf = append(e.buf, member...)
+		e.write(value, limit)
 	}
 }
 
