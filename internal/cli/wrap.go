@@ -113,13 +113,13 @@ func wrap(f wrapFlags, command []string, stdin io.Reader, stdout, stderr io.Writ
 		tellClient(err, stdin, stdout)
 		return failed(err)
 	}
-	opt := setup.relay
+	opt := relay.PipeOptions{Options: setup.relay}
 	opt.ClientIn, opt.ClientOut = stdin, stdout
 	opt.ServerIn, opt.ServerOut = child.In, child.Out
 	opt.ClientGone = stdio.ClosedByPeer(stdin)
 	opt.HowServerEnded = func() string { return howEnded(child) }
 	opt.Log, opt.MaxMessage = log, f.maxMessage
-	ending := relay.New(opt).Run(ctx)
+	ending := relay.NewPipes(opt).Run(ctx)
 	child.Stop(context.Background())
 	if ending == relay.ServerEnded {
 		return &exitError{code: exitServerEnded} // the relay has said how

@@ -36,9 +36,9 @@ const (
 	notifyClient
 )
 
-// methods holds every method of the five protocol versions but those of tasks, which
-// are not relayed yet. The comment says in which versions a method exists, where that
-// is not all of them.
+// methods holds every method of the five protocol versions and of the tasks extension
+// (SEP-2663). The comment says in which versions a method exists, where that is not all of
+// them.
 var methods = map[string]way{
 	"initialize":                               requestToServer,                   // to 2025-11-25
 	"ping":                                     requestToServer | requestToClient, // to 2025-11-25
@@ -69,6 +69,16 @@ var methods = map[string]way{
 	"notifications/prompts/list_changed":       notifyClient,
 	"notifications/elicitation/complete":       notifyClient, // 2025-11-25
 	"notifications/subscriptions/acknowledged": notifyClient, // from 2026-07-28
+
+	// Tasks: of 2025-11-25, where either side may have them, and of the extension to
+	// 2026-07-28, where only servers do.
+	"tasks/get":                  requestToServer | requestToClient, // both
+	"tasks/cancel":               requestToServer | requestToClient, // both
+	"tasks/result":               requestToServer | requestToClient, // 2025-11-25
+	"tasks/list":                 requestToServer | requestToClient, // 2025-11-25
+	"tasks/update":               requestToServer,                   // extension
+	"notifications/tasks/status": notifyServer | notifyClient,       // 2025-11-25
+	"notifications/tasks":        notifyClient,                      // extension
 }
 
 // methodNames lets a known method be read without a copy of its name.
@@ -89,7 +99,7 @@ func methodName(b []byte) string {
 }
 
 // Known reports whether method exists, in some protocol version that this program
-// relays, as a message of that kind in that direction. Tasks are not relayed yet.
+// relays, as a message of that kind in that direction.
 // Responses have no method: for them it is false.
 func Known(d Direction, k Kind, method string) bool {
 	var want way

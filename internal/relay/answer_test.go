@@ -30,8 +30,18 @@ func TestAnswersOfTheClientAreContent(t *testing.T) {
 			g.server(c.ask)
 			g.clientWants(c.ask)
 			g.client(c.bad)
-			if got := g.serverHears(); !strings.Contains(got, `"id":"q","error"`) || !strings.Contains(got, "[sallyport blocked]") || !strings.Contains(got, "passes on") {
+			if got := g.serverHears(); !strings.Contains(got, `"id":"q","error"`) || !strings.Contains(got, "[sallyport blocked]") {
 				t.Errorf("the server hears %s", got)
+			} else if strings.Contains(got, "attacker.example") || strings.Contains(got, "echo") {
+				t.Errorf("the refusal itself passes on what may not go out, or where it was read: %s", got)
+			}
+			var recorded bool
+			for _, r := range records(t, g) {
+				reason, _ := r["reason"].(string)
+				recorded = recorded || r["outcome"] == "denied" && strings.Contains(reason, "passes on")
+			}
+			if !recorded {
+				t.Error("the log does not say why")
 			}
 		})
 	}
@@ -58,4 +68,16 @@ func TestInputResponsesAreContent(t *testing.T) {
 	g.client(`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"echo","inputResponses":[]}}`)
 	g.wantError("4", -32602)
 	g.quiet()
+}
+
+// Nor do the names in an answer that is no message leave with its refusal.
+func TestRefusalOfAnAnswerQuotesNothing(t *testing.T) {
+	g := newRig(t, rigOptions{})
+	const ask = `{"jsonrpc":"2.0","id":"q","method":"roots/list"}`
+	g.server(ask)
+	g.clientWants(ask)
+	g.client(`{"jsonrpc":"2.0","id":"q","result":{"roots":[]},"Result":"x"}`)
+	if got := g.serverHears(); !strings.Contains(got, `"id":"q","error"`) || strings.Contains(got, "Result") {
+		t.Errorf("the server hears %s", got)
+	}
 }

@@ -35,10 +35,12 @@ func benchmarkCall(b *testing.B, logged bool) {
 	clientOutR, clientOut := io.Pipe()
 	serverIn, serverInW := io.Pipe()
 	serverOutR, serverOut := io.Pipe()
-	opt := Options{
-		Session: session, Policy: engine.Policy(), Caller: "local", SessionID: "s", Upstream: "srv",
+	opt := PipeOptions{
+		Options: Options{
+			Session: session, Policy: engine.Policy(), Caller: "local", SessionID: "s", Upstream: "srv",
+			Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		},
 		ClientIn: clientIn, ClientOut: clientOut, ServerIn: serverInW, ServerOut: serverOutR,
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	if logged {
 		if opt.Audit, err = audit.Open(filepath.Join(b.TempDir(), "log", "audit.jsonl"), audit.Options{}); err != nil {
@@ -64,7 +66,7 @@ func benchmarkCall(b *testing.B, logged bool) {
 	}()
 	done := make(chan struct{})
 	go func() {
-		New(opt).Run(b.Context())
+		NewPipes(opt).Run(b.Context())
 		close(done)
 	}()
 	out := bufio.NewReaderSize(clientOutR, 1<<16)

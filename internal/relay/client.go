@@ -2,22 +2,20 @@ package relay
 
 import (
 	"context"
-	"errors"
-	"io"
 	"time"
 
 	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/quote"
-	"github.com/sallyport-dev/sallyport/internal/stdio"
 )
 
 // call is one request of the client, from its arrival to its answer.
 type call struct {
 	id      mcp.ID
 	method  string
-	frame   []byte // guarded by Relay.mu; nil once forwarded or given up
-	modern  bool   // 2026-07-28 or later
+	ctx     context.Context // of who gave it to the relay
+	m       mcp.Message     // guarded by Relay.mu; zero once forwarded or given up
+	modern  bool            // 2026-07-28 or later
 	arrived time.Time
 
 	judged   []sallyport.Call // what the engine decides; empty: nothing to decide
@@ -28,71 +26,41 @@ type call struct {
 	state    [32]byte
 	again    bool // carries a requestState
 
+	asTask  bool            // asks to be run as a task
+	task    *task           // that a tasks/ request is about
+	content sallyport.Value // of a tasks/update: judged for what it carries
+
 	// Guarded by Relay.mu.
 	forwarded bool
 	sent      bool // its bytes have left
 	cancelled bool
-	cancel    []byte // the client's notice, to be sent right after them
-	writes    bool   // holds the write slot
-	uncounted bool   // not in Relay.open
+	cancel    *mcp.Message // the client's notice, to be sent right after them
+	writes    bool         // holds the write slot
+	uncounted bool         // not in Relay.open
 }
 
-// readClient reads until end of input.
-func (r *Relay) readClient(ctx context.Context) error {
-	in := stdio.NewReader(r.opt.ClientIn, r.opt.MaxMessage)
-	for {
-		frame, err := in.Next()
-		var large *stdio.TooLarge
-		switch {
-		case errors.As(err, &large):
-			r.clientTooLarge(large)
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		default:
-			r.fromClient(ctx, frame)
-		}
-	}
-}
-
-func (r *Relay) fromClient(ctx context.Context, frame []byte) {
-	m, bad := mcp.Parse(frame)
-	if bad != nil {
-		r.badFromClient(bad)
-		return
-	}
+// FromClient takes a message of the client's: it is judged and relayed, refused, or held
+// until it can be judged. ctx counts as long as m waits to be forwarded: a request whose
+// context has ended by then is refused.
+func (r *Relay) FromClient(ctx context.Context, m mcp.Message) {
 	switch m.Kind {
 	case mcp.Request:
 		r.clientRequest(ctx, m)
 	case mcp.Notification:
-		r.clientNotification(m)
+		r.clientNotification(ctx, m)
 	case mcp.Response:
 		r.clientResponse(ctx, m)
 	}
 }
 
-func (r *Relay) clientTooLarge(e *stdio.TooLarge) {
-	r.log.Warn("a message of the client is too large", "bytes", e.Size, "max", r.opt.MaxMessage)
-	id, _ := mcp.ParseID(e.ID)
-	bad := &mcp.ParseError{Code: mcp.CodeInvalidRequest, ID: id, Reason: "the message is too large", Kind: mcp.Request}
-	switch {
-	case !e.Method && !id.IsZero():
-		bad.Kind = mcp.Response
-	case id.IsZero() && e.Method:
-		return // a notification
-	}
-	r.badFromClient(bad)
-}
-
-// badFromClient refuses what is no message. A refused answer becomes an error for the
+// BadFromClient refuses what is no message. A refused answer becomes an error for the
 // server that waits for it.
-func (r *Relay) badFromClient(bad *mcp.ParseError) {
+func (r *Relay) BadFromClient(bad *mcp.ParseError) {
 	r.log.Warn("a message of the client is refused", "reason", bad.Error())
 	r.recordRefusedFrame(bad)
 	if bad.Kind == mcp.Response {
 		if _, ok := r.takeAsked(bad.ID); ok {
-			r.send(mcp.ErrorResponse(bad.ID, mcp.CodeInternal, "[sallyport] the client's answer is refused: "+bad.Error(), nil))
+			r.send(built(mcp.ErrorResponse(bad.ID, mcp.CodeInternal, "[sallyport] the client's answer is refused: "+bad.Reason, nil)))
 		}
 		return
 	}
@@ -106,19 +74,24 @@ func (r *Relay) badFromClient(bad *mcp.ParseError) {
 	if answered {
 		return // that id gets its one answer already
 	}
-	r.toClient(mcp.ErrorResponse(bad.ID, bad.Code, "[sallyport] "+bad.Error(), nil))
+	r.toClient(bad.ID, mcp.ErrorResponse(bad.ID, bad.Code, "[sallyport] "+bad.Error(), nil))
 }
 
-func (r *Relay) clientNotification(m mcp.Message) {
+func (r *Relay) clientNotification(ctx context.Context, m mcp.Message) {
 	if !mcp.Known(mcp.ToServer, mcp.Notification, m.Method) {
 		r.log.Warn("a notification of the client is dropped: not known", "method", quote.Text(m.Method, 64))
 		return
 	}
-	if m.Method == "notifications/cancelled" {
+	switch m.Method {
+	case "notifications/cancelled":
 		r.cancel(m)
 		return
+	case "notifications/tasks/status":
+		if !r.mayTell(ctx, m) {
+			return
+		}
 	}
-	r.send(m.Raw)
+	r.send(m)
 }
 
 // cancel stops a call wherever it is. Only the server that has it is told.
@@ -142,7 +115,7 @@ func (r *Relay) cancel(m mcp.Message) {
 	r.rememberCancelled(c)
 	forwarded, sent, writes := c.forwarded, c.sent, c.writes
 	if forwarded && !sent {
-		c.cancel = m.Raw
+		c.cancel = &m
 	}
 	r.mu.Unlock()
 
@@ -153,7 +126,7 @@ func (r *Relay) cancel(m mcp.Message) {
 	r.recordOutcome(c, outcome{name: "cancelled"})
 	r.opt.Session.Forget(c.decision.ID)
 	if sent {
-		r.send(m.Raw)
+		r.send(m)
 	}
 	if writes {
 		time.AfterFunc(r.opt.CancelGrace, func() { r.releaseWrite(c) })
@@ -178,11 +151,11 @@ func (r *Relay) rememberCancelled(c *call) {
 const unknownMethod = "unknown"
 
 func (r *Relay) clientRequest(ctx context.Context, m mcp.Message) {
-	c := &call{id: m.ID, method: m.Method, frame: m.Raw, arrived: time.Now()}
+	c := &call{id: m.ID, method: m.Method, ctx: ctx, m: m, arrived: time.Now()}
 	if why, answer := r.register(c); why != "" {
 		r.log.Warn("a request of the client is refused", "id", quote.Text(m.ID.Raw(), 64), "reason", why)
 		if answer {
-			r.toClient(mcp.ErrorResponse(m.ID, mcp.CodeInvalidRequest, "[sallyport] "+why, nil))
+			r.toClient(m.ID, mcp.ErrorResponse(m.ID, mcp.CodeInvalidRequest, "[sallyport] "+why, nil))
 		}
 		return
 	}
@@ -203,7 +176,7 @@ func (r *Relay) clientRequest(ctx context.Context, m mcp.Message) {
 		r.refuseRequest(c, mcp.CodeInvalidParams, why)
 		return
 	}
-	r.submit(ctx, c, m)
+	r.submit(c, m)
 }
 
 // register makes the request known before anything else happens to it. answer says
@@ -222,11 +195,11 @@ func (r *Relay) register(c *call) (why string, answer bool) {
 		return "its id was used before", true
 	case len(r.calls) >= maxOpen:
 		return "too many requests are open", true
-	case r.waiting > 0 && (r.waiting+len(c.frame))/waitingFrames > r.opt.MaxMessage:
+	case r.waiting > 0 && (r.waiting+len(c.m.Raw))/waitingFrames > r.opt.MaxMessage:
 		return "the requests that wait to be forwarded are too large", true
 	}
 	r.calls[key] = c
-	r.waiting += len(c.frame)
+	r.waiting += len(c.m.Raw)
 	if c.method == "subscriptions/listen" {
 		c.uncounted = true // it stays open as long as the client likes
 	} else {
@@ -251,8 +224,8 @@ func (r *Relay) take(c *call) bool {
 
 // dropFrame lets go of a frame that leaves or never will. Called with mu held.
 func (r *Relay) dropFrame(c *call) {
-	r.waiting -= len(c.frame)
-	c.frame = nil
+	r.waiting -= len(c.m.Raw)
+	c.m = mcp.Message{}
 }
 
 // refuseRequest answers a request with an error that is no decision of the engine's.
@@ -262,12 +235,12 @@ func (r *Relay) refuseRequest(c *call, code int, why string) {
 	}
 	c.decision.Reason = why
 	r.recordVerdict(c, "denied")
-	r.reply(c, mcp.ErrorResponse(c.id, code, "[sallyport] "+why, nil))
+	r.reply(c, built(mcp.ErrorResponse(c.id, code, "[sallyport] "+why, nil)))
 }
 
 // reply writes the answer to a call that was taken.
-func (r *Relay) reply(c *call, frame []byte) {
+func (r *Relay) reply(c *call, m mcp.Message) {
 	defer r.answering.Done()
-	r.toClient(frame)
+	r.opt.ToClient(m, c.id)
 	r.finished(c)
 }

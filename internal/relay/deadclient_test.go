@@ -23,7 +23,7 @@ func TestB010ClientDiesWhileTheServerDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dead atomic.Bool
 		server := stuck{make(chan struct{})}
-		g := newRig(t, rigOptions{noAudit: true, options: func(o *Options) {
+		g := newRig(t, rigOptions{noAudit: true, options: func(o *PipeOptions) {
 			o.ServerIn = server
 			o.ClientGone = dead.Load
 		}})

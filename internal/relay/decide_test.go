@@ -245,7 +245,7 @@ func TestListThatFails(t *testing.T) {
 
 func TestListTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(t, rigOptions{manual: true, noAudit: true, options: func(o *Options) { o.ListTimeout = 10 * time.Second }})
+		g := newRig(t, rigOptions{manual: true, noAudit: true, options: func(o *PipeOptions) { o.ListTimeout = 10 * time.Second }})
 		g.call(1, "echo", `{}`)
 		f := g.serverHears()
 		if text := g.refused(1, "pin"); !strings.Contains(text, "10s") {

@@ -27,8 +27,8 @@ func (d *deafClient) Write(p []byte) (int, error) {
 	return d.w.Write(p)
 }
 
-func (d *deafClient) rig(t *testing.T, o rigOptions, more func(*Options)) *rig {
-	o.options = func(opt *Options) {
+func (d *deafClient) rig(t *testing.T, o rigOptions, more func(*PipeOptions)) *rig {
+	o.options = func(opt *PipeOptions) {
 		d.w, opt.ClientOut = opt.ClientOut, d
 		opt.Farewell = 20 * time.Millisecond
 		if more != nil {
@@ -53,7 +53,7 @@ func TestClientThatDoesNotReadCannotKeepTheRelay(t *testing.T) {
 		g.waitEnd(Stopped)
 	})
 	t.Run("end of input", func(t *testing.T) {
-		g := newDeafClient().rig(t, rigOptions{}, func(o *Options) { o.Drain = 20 * time.Millisecond })
+		g := newDeafClient().rig(t, rigOptions{}, func(o *PipeOptions) { o.Drain = 20 * time.Millisecond })
 		g.clientIn.Close()
 		g.waitEnd(ClientEnded)
 	})
@@ -79,12 +79,12 @@ func TestSlowClientGetsItsLastAnswers(t *testing.T) {
 // What a server answered before it died arrives, though a write to it failed first.
 func TestAnswersOfADeadServerAreRead(t *testing.T) {
 	hold := make(chan struct{})
-	g := newRig(t, rigOptions{options: func(o *Options) { o.ServerOut = &heldReader{o.ServerOut, hold} }, manual: true, tools: "-"})
+	g := newRig(t, rigOptions{options: func(o *PipeOptions) { o.ServerOut = &heldReader{o.ServerOut, hold} }, manual: true, tools: "-"})
 	g.client(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 	g.serverWants(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 	g.serverIn.Close() // it has died; its answer still stands in the pipe
 	g.client(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
-	<-g.relay.lost
+	<-g.pipes.lost
 	close(hold)
 	g.server(`{"jsonrpc":"2.0","id":1,"result":{}}`)
 	g.serverOut.Close()
@@ -106,7 +106,7 @@ func (h *heldReader) Read(p []byte) (int, error) {
 // Large outputs that nobody reads do not pile up in memory: the server has to wait.
 func TestLargeOutputsDoNotPileUp(t *testing.T) {
 	d := newDeafClient()
-	g := newRig(t, rigOptions{options: func(o *Options) { d.w, o.ClientOut = o.ClientOut, d }})
+	g := newRig(t, rigOptions{options: func(o *PipeOptions) { d.w, o.ClientOut = o.ClientOut, d }})
 	const calls = 3 * maxBeside
 	for i := range calls {
 		g.call(i, "echo", `{}`)

@@ -21,6 +21,9 @@ var lists = map[string]struct {
 // the rest stay as they are. Hidden is not less refused: whoever calls by name is judged
 // as before.
 func (r *Relay) shown(c *call, m mcp.Message) mcp.Message {
+	if c.method == "tasks/list" && m.Result != nil {
+		return mcp.FilterList(m, "tasks", r.unknownTask)
+	}
 	l, ok := lists[c.method]
 	if !ok || m.Result == nil || !r.opt.Session.Hides(l.subject) {
 		return m
@@ -31,6 +34,6 @@ func (r *Relay) shown(c *call, m mcp.Message) mcp.Message {
 			return false
 		}
 		name, ok := mcp.Str(f[0])
-		return ok && r.opt.Session.Hidden(sallyport.Call{Subject: l.subject, Upstream: r.opt.Upstream, Name: name})
+		return ok && r.opt.Session.Hidden(sallyport.Call{Subject: l.subject, Upstream: r.opt.Upstream, Name: name, Shown: r.shownName(l.subject, name)})
 	})
 }

@@ -105,7 +105,7 @@ func TestListThatAlwaysChanges(t *testing.T) {
 }
 
 func TestListTooLarge(t *testing.T) {
-	g := newRig(t, rigOptions{manual: true, options: func(o *Options) { o.MaxMessage = 4096 }})
+	g := newRig(t, rigOptions{manual: true, options: func(o *PipeOptions) { o.MaxMessage = 4096 }})
 	g.call(1, "echo", `{}`)
 	for i := range 3 {
 		id := g.listRequest()
@@ -118,7 +118,7 @@ func TestListTooLarge(t *testing.T) {
 
 // The time for a list also ends while one of its pages is being read.
 func TestListTimesOutBetweenPages(t *testing.T) {
-	g := newRig(t, rigOptions{manual: true, options: func(o *Options) { o.ListTimeout = time.Hour }})
+	g := newRig(t, rigOptions{manual: true, options: func(o *PipeOptions) { o.ListTimeout = time.Hour }})
 	g.call(1, "echo", `{}`)
 	id := g.listRequest()
 	l := g.relay.takeListing(id) // the reader has the page
@@ -137,7 +137,7 @@ func TestListTimesOutBetweenPages(t *testing.T) {
 
 // Requests that wait are bounded in bytes, and a cancelled one is let go.
 func TestWaitingRequestsAreBounded(t *testing.T) {
-	g := newRig(t, rigOptions{manual: true, options: func(o *Options) { o.MaxMessage = 64 << 10 }})
+	g := newRig(t, rigOptions{manual: true, options: func(o *PipeOptions) { o.MaxMessage = 64 << 10 }})
 	args := fmt.Sprintf(`{"x":%q}`, strings.Repeat("x", 60<<10))
 	g.call(0, "echo", args)
 	id := g.listRequest()

@@ -1,13 +1,11 @@
 package relay
 
 import (
-	"context"
 	"crypto/sha256"
 
 	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/doc"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
-	"github.com/sallyport-dev/sallyport/internal/quote"
 	"github.com/sallyport-dev/sallyport/policy"
 )
 
@@ -27,6 +25,8 @@ func (r *Relay) judge(c *call, m mcp.Message) (why string) {
 		return r.judgeCompletion(c, m)
 	case "subscriptions/listen":
 		return r.judgeListen(c, m)
+	case "tasks/get", "tasks/result", "tasks/cancel", "tasks/update":
+		return r.judgeTask(c, m)
 	}
 	return ""
 }
@@ -41,7 +41,12 @@ func (r *Relay) judgeNamed(c *call, m mcp.Message, s policy.Subject) string {
 		return "params.name has to be a string"
 	}
 	if f[2] != nil {
-		return "tasks are not relayed by this version"
+		if c.asTask = s == policy.Tool; !c.asTask {
+			return "only tools/call can be run as a task"
+		}
+		if f[2][0] != '{' {
+			return "params.task has to be an object"
+		}
 	}
 	// Absent, null and {} stay apart on the wire and mean the same to the rules.
 	if f[1] != nil && string(f[1]) != "null" {
@@ -58,7 +63,7 @@ func (r *Relay) judgeNamed(c *call, m mcp.Message, s policy.Subject) string {
 	}
 	c.target = name
 	r.continues(c, f[3])
-	c.judged = []sallyport.Call{{Subject: s, Upstream: r.opt.Upstream, Name: name, Args: c.args, Answers: answers}}
+	c.judged = []sallyport.Call{{Subject: s, Upstream: r.opt.Upstream, Name: name, Shown: r.shownName(s, name), Args: c.args, Answers: answers}}
 	return ""
 }
 
@@ -77,7 +82,7 @@ func (r *Relay) judgeURI(c *call, m mcp.Message) string {
 	}
 	c.target = uri
 	r.continues(c, f[1])
-	c.judged = []sallyport.Call{{Subject: policy.Resource, Upstream: r.opt.Upstream, Name: uri, Answers: answers}}
+	c.judged = []sallyport.Call{{Subject: policy.Resource, Upstream: r.opt.Upstream, Name: uri, Shown: r.shownName(policy.Resource, uri), Answers: answers}}
 	return ""
 }
 
@@ -123,6 +128,7 @@ func (r *Relay) judgeCompletion(c *call, m mcp.Message) string {
 	if j.Args, ok = completionArgs(f[1], f[2]); !ok {
 		return "params.argument and params.context.arguments cannot be read"
 	}
+	j.Shown = r.shownName(j.Subject, j.Name)
 	c.target, c.args = j.Name, j.Args
 	c.judged = []sallyport.Call{j}
 	return ""
@@ -152,7 +158,7 @@ func completionArgs(argument, context []byte) (sallyport.Value, bool) {
 	return args, err == nil
 }
 
-// maxSubscriptions bounds the resources of one subscriptions/listen.
+// maxSubscriptions bounds each list of one subscriptions/listen.
 const maxSubscriptions = 1_000
 
 func (r *Relay) judgeListen(c *call, m mcp.Message) string {
@@ -167,247 +173,46 @@ func (r *Relay) judgeListen(c *call, m mcp.Message) string {
 	if err != nil || filter.Kind() != doc.Object {
 		return "params.notifications has to be an object"
 	}
-	uris := filter.Get("resourceSubscriptions")
-	if uris.Len() > maxSubscriptions {
-		return "it subscribes to too many resources"
+	uris, why := subscribed(filter, "resourceSubscriptions")
+	if why != "" {
+		return why
 	}
-	if k := uris.Kind(); k != doc.Absent && k != doc.List {
-		return "params.notifications.resourceSubscriptions has to be a list"
+	for _, u := range uris {
+		c.judged = append(c.judged, sallyport.Call{Subject: policy.Resource, Upstream: r.opt.Upstream, Name: u, Shown: r.shownName(policy.Resource, u)})
 	}
-	for _, u := range uris.Elements() {
-		if u.Kind() != doc.String {
-			return "params.notifications.resourceSubscriptions has to hold strings"
+	ids, why := subscribed(filter, "taskIds")
+	if why != "" {
+		return why
+	}
+	for _, id := range ids {
+		if !r.HasTask(id) {
+			return "params.notifications.taskIds names " + notBegun
 		}
-		c.judged = append(c.judged, sallyport.Call{Subject: policy.Resource, Upstream: r.opt.Upstream, Name: u.String()})
 	}
 	return ""
+}
+
+// subscribed reads a list of strings of a subscriptions/listen.
+func subscribed(filter doc.Value, name string) (all []string, why string) {
+	list := filter.Get(name)
+	if k := list.Kind(); k != doc.Absent && k != doc.List {
+		return nil, "params.notifications." + name + " has to be a list"
+	}
+	if list.Len() > maxSubscriptions {
+		return nil, "params.notifications." + name + " is too long"
+	}
+	for _, e := range list.Elements() {
+		if e.Kind() != doc.String {
+			return nil, "params.notifications." + name + " has to hold strings"
+		}
+		all = append(all, e.String())
+	}
+	return all, ""
 }
 
 // continues notes the requestState that a retry carries.
 func (r *Relay) continues(c *call, raw []byte) {
 	if state, ok := mcp.Str(raw); ok {
 		c.state, c.again = sha256.Sum256([]byte(state)), true
-	}
-}
-
-// submit takes a judged request on: a tool call waits until the tool list is known, and
-// a write until the one before it has ended.
-func (r *Relay) submit(ctx context.Context, c *call, m mcp.Message) {
-	if c.method == "tools/call" && !r.listed(ctx, c, m) {
-		return
-	}
-	r.admit(ctx, c)
-}
-
-func (r *Relay) admit(ctx context.Context, c *call) {
-	if c.method == "tools/call" && r.opt.Session.Writes(c.judged[0]) && !r.takeWrite(c) {
-		return
-	}
-	r.decide(ctx, c)
-}
-
-// takeWrite gives the write slot to c, or lets it wait.
-func (r *Relay) takeWrite(c *call) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.writing != nil && r.writing != c {
-		r.writers = append(r.writers, c)
-		return false
-	}
-	r.writing, c.writes = c, true
-	return true
-}
-
-// releaseWrite ends c's hold on the write slot and lets the next one run.
-func (r *Relay) releaseWrite(c *call) {
-	r.mu.Lock()
-	if r.writing != c {
-		r.mu.Unlock()
-		return
-	}
-	r.writing = nil
-	var next *call
-	for len(r.writers) > 0 && next == nil {
-		next, r.writers = r.writers[0], r.writers[1:]
-		if next.cancelled {
-			r.dropFrame(next)
-			next = nil
-		}
-	}
-	if next != nil {
-		r.writing, next.writes = next, true
-	}
-	r.mu.Unlock()
-	if next != nil {
-		go r.decide(context.Background(), next)
-	}
-}
-
-// decide puts the engine's verdict on a request, records it and acts on it.
-func (r *Relay) decide(ctx context.Context, c *call) {
-	if len(c.judged) == 0 {
-		r.forward(c)
-		return
-	}
-	if !r.wanted(c) {
-		r.dropped(c) // cancelled while it waited: nothing is decided or charged
-		return
-	}
-	for i := range c.judged {
-		j := c.judged[i]
-		if len(c.judged) == 1 {
-			j.Continues = c.decision.ID // not zero when it waited for the write slot again
-		}
-		if c.again {
-			j.Continues = r.stateDecision(c.state)
-			c.again = false
-		}
-		d := r.opt.Session.Decide(ctx, j)
-		if c.method == "tools/call" && d.Writes && d.Runs() && !r.takeWrite(c) {
-			c.decision = d // its contract became a writing one since it was asked
-			return
-		}
-		if d.Runs() {
-			d = r.opt.Session.Start(ctx, d.ID)
-		}
-		if i > 0 && d.Runs() && c.decision.Verdict != sallyport.Allow {
-			r.opt.Session.Forget(d.ID) // the first that would have been refused is recorded
-			continue
-		}
-		if i > 0 {
-			r.opt.Session.Forget(c.decision.ID)
-		}
-		c.decision = d
-		if !d.Runs() {
-			break
-		}
-	}
-	d := c.decision
-	switch {
-	case !d.Runs():
-		r.refusedByPin(c)
-		r.recordVerdict(c, refusalOutcome(d))
-		r.refuse(c)
-	case r.recordVerdict(c, verdictOutcome(d)) || r.opt.AuditContinue:
-		r.forward(c)
-	default:
-		c.decision.Verdict, c.decision.Check = sallyport.Deny, sallyport.CheckAudit
-		c.decision.DryRun = false
-		c.decision.Reason = "the verdict could not be recorded, and audit.on_failure is deny"
-		r.refuse(c)
-	}
-}
-
-func refusalOutcome(d sallyport.Decision) string {
-	if d.Check == sallyport.CheckRate {
-		return "rate_limited"
-	}
-	return "denied"
-}
-
-func verdictOutcome(d sallyport.Decision) string {
-	if d.Verdict != sallyport.Allow {
-		return "dry-run-allowed"
-	}
-	return "allowed"
-}
-
-// wanted reports whether a call still waits for an answer. What it holds of one that does
-// not is given up.
-func (r *Relay) wanted(c *call) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.calls[c.id.Key()] == c {
-		return true
-	}
-	r.dropFrame(c)
-	return false
-}
-
-// forward sends the bytes that were judged.
-func (r *Relay) forward(c *call) {
-	r.mu.Lock()
-	frame := c.frame
-	r.dropFrame(c)
-	if r.calls[c.id.Key()] != c {
-		r.mu.Unlock()
-		r.dropped(c)
-		return
-	}
-	c.forwarded = true
-	r.mu.Unlock()
-	r.send(frame)
-	r.mu.Lock()
-	c.sent = true
-	cancel := c.cancel
-	r.mu.Unlock()
-	if cancel != nil {
-		r.send(cancel)
-	}
-}
-
-// dropped cleans up after a call that was cancelled before it was forwarded, or that the
-// end of the relay answered.
-func (r *Relay) dropped(c *call) {
-	r.recordOutcome(c, outcome{name: "cancelled"})
-	r.opt.Session.Forget(c.decision.ID)
-	r.releaseWrite(c)
-}
-
-// cannotAsk ends an ask, because there is no channel to a human yet, and says what the
-// user can do instead.
-func cannotAsk(d sallyport.Decision) string {
-	const lead = ". This version cannot ask: if it is right, the user can "
-	switch {
-	case d.Check == sallyport.CheckPolicy && d.Rule != "":
-		return lead + "change the effect of rule " + quote.Value(d.Rule, 120)
-	case d.Check == sallyport.CheckFlow && len(d.Questions) > 0 && d.Questions[0].Destination != "":
-		return lead + "add it to trusted_destinations in the tool's contract"
-	case d.Check == sallyport.CheckApproval:
-		return lead + "take destructive: true out of the tool's contract"
-	}
-	return lead + "allow it in the configuration"
-}
-
-// refuse answers a call that the engine refused, in the form that its method has for it.
-func (r *Relay) refuse(c *call) {
-	defer r.releaseWrite(c)
-	defer r.opt.Session.Forget(c.decision.ID)
-	if !r.take(c) {
-		return
-	}
-	text := "[sallyport blocked] " + c.decision.Reason
-	if c.decision.Verdict == sallyport.Ask {
-		text += cannotAsk(c.decision)
-	}
-	data, err := c.decision.MarshalJSON()
-	if err != nil {
-		data = nil
-	}
-	if c.method == "tools/call" {
-		r.reply(c, mcp.ToolRefusal(c.id, text, data, c.modern))
-	} else {
-		r.reply(c, mcp.ErrorResponse(c.id, mcp.CodeRefused, text, data))
-	}
-}
-
-// stateDecision finds the decision that a retry continues. Each requestState counts once.
-func (r *Relay) stateDecision(state [32]byte) sallyport.DecisionID {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	id := r.states[state]
-	delete(r.states, state)
-	return id
-}
-
-func (r *Relay) rememberState(state string, id sallyport.DecisionID) {
-	key := sha256.Sum256([]byte(state))
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.states[key] = id
-	r.stateAge = append(r.stateAge, key)
-	for len(r.stateAge) > maxStates {
-		delete(r.states, r.stateAge[0])
-		r.stateAge = r.stateAge[1:]
 	}
 }

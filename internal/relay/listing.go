@@ -54,7 +54,7 @@ const (
 
 // listed reports whether the tool list is known. If not, c is held and the list asked
 // for: the first call waits for one round trip more, no other.
-func (r *Relay) listed(ctx context.Context, c *call, m mcp.Message) bool {
+func (r *Relay) listed(c *call, m mcp.Message) bool {
 	r.mu.Lock()
 	if r.catalogue.state == listedState && len(r.catalogue.held) == 0 {
 		if !r.catalogue.stale {
@@ -72,7 +72,7 @@ func (r *Relay) listed(ctx context.Context, c *call, m mcp.Message) bool {
 	r.catalogue.state = beingListed
 	frame := r.newListing(c.id, 0)
 	r.mu.Unlock()
-	r.send(frame)
+	r.send(built(frame))
 	return false
 }
 
@@ -175,7 +175,7 @@ func (r *Relay) listAnswered(ctx context.Context, l *listing, m mcp.Message) {
 		r.listFailed(l, "the server's tool list is too large")
 		return
 	}
-	l.tools = append(l.tools, tools(r.opt.Upstream, v)...)
+	l.tools = append(l.tools, r.tools(v)...)
 	cursor := v.Get("nextCursor").String()
 	switch {
 	case cursor == "":
@@ -222,14 +222,14 @@ func (r *Relay) listDone(ctx context.Context, l *listing) {
 	r.mu.Unlock()
 	r.log.Debug("tools listed", "server", r.opt.Upstream, "tools", len(l.tools))
 	if !releasing {
-		go r.releaseHeld(ctx)
+		go r.releaseHeld()
 	}
 }
 
 // releaseHeld runs the calls that waited for the list, in order. Calls that arrive
 // meanwhile go to the end of the same queue. The first runs in any case: a server that
 // says with every list that it has changed must not hold calls for ever.
-func (r *Relay) releaseHeld(ctx context.Context) {
+func (r *Relay) releaseHeld() {
 	for first := true; ; first = false {
 		learning := r.opt.Session.Learning(r.opt.Upstream)
 		r.mu.Lock()
@@ -238,7 +238,7 @@ func (r *Relay) releaseHeld(ctx context.Context) {
 			frame := r.listEagerly(learning) // it changed while they ran
 			r.mu.Unlock()
 			if frame != nil {
-				r.send(frame)
+				r.send(built(frame))
 			}
 			return
 		}
@@ -248,11 +248,11 @@ func (r *Relay) releaseHeld(ctx context.Context) {
 			r.catalogue.state = beingListed
 			frame := r.newListing(c.id, 0)
 			r.mu.Unlock()
-			r.send(frame)
+			r.send(built(frame))
 			return
 		}
 		r.mu.Unlock()
-		r.admit(ctx, c)
+		r.admit(c)
 		r.mu.Lock()
 		if len(r.catalogue.held) > 0 { // the relay may have ended
 			r.catalogue.held = r.catalogue.held[1:]

@@ -21,7 +21,7 @@ func pinned(t *testing.T, store *pins.Store, o rigOptions) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.options = func(opt *Options) { opt.Pins = book }
+	o.options = func(opt *PipeOptions) { opt.Pins = book }
 	return newRig(t, o)
 }
 

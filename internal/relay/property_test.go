@@ -31,7 +31,7 @@ type script struct {
 func play(t *testing.T, rt *rapid.T, steps []int, seed uint64) {
 	s := &script{answers: make(map[string]int), forwarded: make(map[string]bool)}
 	sub := &collector{T: t}
-	g := newRig(t, rigOptions{noAudit: true, config: mailConfig, options: func(o *Options) { o.Drain = 5 * time.Second }})
+	g := newRig(t, rigOptions{noAudit: true, config: mailConfig, options: func(o *PipeOptions) { o.Drain = 5 * time.Second }})
 	defer g.cancel()
 
 	stop := make(chan struct{})

@@ -68,14 +68,14 @@ func (r *Relay) record(c *call, phase string) audit.Record {
 		Time: time.Now(), Event: c.method, Phase: phase, Session: r.opt.SessionID, Caller: r.opt.Caller,
 		Upstream: r.opt.Upstream, Target: c.target, Call: c.decision.Call, Request: c.id.Raw(), Mode: r.mode(c.decision),
 	}
-	if r.opt.Policy != nil {
-		rec.Policy, rec.PolicyDigest = r.opt.Policy.Name(), r.opt.Policy.Digest()
+	if p := r.rules.Load().policy; p != nil {
+		rec.Policy, rec.PolicyDigest = p.Name(), p.Digest()
 	}
 	return rec
 }
 
 func (r *Relay) mode(d sallyport.Decision) string {
-	if r.opt.DryRun || d.DryRun {
+	if r.rules.Load().dryRun || d.DryRun {
 		return "dry-run"
 	}
 	return "enforce"
@@ -92,6 +92,9 @@ func (r *Relay) recordRefusedFrame(bad *mcp.ParseError) {
 		r.log.Error("a refusal could not be recorded", "log", r.opt.Audit.Path(), "error", err)
 	}
 }
+
+// recordEnd writes once that the session ended.
+func (r *Relay) recordEnd() { r.endRecorded.Do(func() { r.recordSession("end") }) }
 
 func (r *Relay) recordSession(what string) {
 	if r.opt.Audit == nil {

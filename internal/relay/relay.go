@@ -3,7 +3,6 @@ package relay
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -18,84 +17,71 @@ import (
 	"github.com/sallyport-dev/sallyport/policy"
 )
 
-// Ending says which end of a relay ended it.
-type Ending int
-
-const (
-	ClientEnded Ending = iota + 1 // end of input, or the client reads no more
-	ServerEnded                   // the server closed its output or its input
-	Stopped                       // the context was cancelled
-)
-
-// Options of a relay. Session, Upstream, the four ends and Log are required.
+// Options of a relay. Session, Upstream, ToClient, ToServer and Log are required.
 type Options struct {
 	Session   *sallyport.Session
-	Policy    *policy.Policy // for records
-	DryRun    bool
-	Caller    string // for records
+	Policy    *policy.Policy // for records, see SetPolicy
+	DryRun    bool           // for records, see SetPolicy
+	Caller    string         // for records
 	SessionID string
 	Upstream  string
 	Pins      *pins.Book // nil: what is pinned is forgotten at the end
 
-	ClientIn  io.Reader
-	ClientOut io.Writer
-	ServerIn  io.Writer
-	ServerOut io.Reader
+	// ToClient takes what may reach the client. about is the client's request that m
+	// belongs to: for an answer its own id, for a notification or request of the server's
+	// what the caller of FromServer said; zero for none. It may wait for the client: only
+	// the message at hand is held up by it. It is called from several goroutines at once.
+	ToClient func(m mcp.Message, about mcp.ID)
+	// ToServer takes what may reach the server: requests of the client's and of the
+	// relay's own, notifications, and answers to the server's requests. Messages of one
+	// caller of FromClient come in order, and a request before what cancels it. It is called
+	// from several goroutines at once.
+	ToServer func(m mcp.Message)
+	// Queue is ToServer for what a call of FromServer causes. It must not wait for the
+	// server: one that waits for its output to be read would wait for ever. nil: ToServer.
+	Queue func(m mcp.Message)
 
-	// ClientGone reports that the client has closed its end of ClientIn, read to the end or
-	// not. It is asked only while the server does not read. nil: not known.
-	ClientGone func() bool
-
-	// HowServerEnded says, after ServerOut ended, how: "exit status 1". nil: not known.
-	HowServerEnded func() string
+	// Shown is the name under which the client knows what the upstream calls name: rules
+	// and the texts of refusals are about it. nil: names are shown as they are.
+	Shown func(s policy.Subject, name string) string
 
 	Audit         *audit.Log // nil: no log
 	AuditContinue bool       // audit.on_failure: continue
 	Log           *slog.Logger
 
 	MaxMessage  int           // bytes of one frame; default stdio.DefaultMaxMessage
-	Drain       time.Duration // how long open calls may go on after the client's end of input; default 30 s
-	ListTimeout time.Duration // for the gateway's own tools/list; default 30 s
-	// Farewell is how long, at the end, the last answers wait for a client that does not
-	// read them. Default 1 s.
-	Farewell time.Duration
+	ListTimeout time.Duration // for the relay's own tools/list; default 30 s
 	// CancelGrace is how long a cancelled write keeps others from starting when the server
 	// does not say that it ended. Default 5 s.
 	CancelGrace time.Duration
+	// TaskGrace is how long a write that goes on as a task does so when nobody has seen that
+	// it ended. Default 5 min.
+	TaskGrace time.Duration
 }
-
-// watchEvery is how often a client is looked after whose reader is held up.
-const watchEvery = 2 * time.Second
 
 // Limits of one relay.
 const (
-	maxOpen        = 10_000    // requests of one direction that wait for an answer
-	maxCancelled   = 1_000     // cancelled ids remembered, so that a late answer is not taken for another's
-	maxStates      = 1_024     // requestState values of the upstream remembered
-	inlineOutput   = 256 << 10 // bytes; larger output is recorded beside the reader
-	maxBeside      = 4         // such outputs at once; with more the server waits
-	waitingFrames  = 4         // times MaxMessage: bytes of requests that were not forwarded yet
-	maxServerQueue = 1_024     // messages to the server that its own reader caused
+	maxOpen       = 10_000    // requests of one direction that wait for an answer
+	maxCancelled  = 1_000     // cancelled ids remembered, so that a late answer is not taken for another's
+	maxStates     = 1_024     // requestState values of the upstream remembered
+	inlineOutput  = 256 << 10 // bytes; larger output may be recorded beside the server's reader
+	waitingFrames = 4         // times MaxMessage: bytes of requests that were not forwarded yet
 )
 
-// Relay is one client and one server. Use New and Run once.
+// Relay is one client's conversation with one server: its two ends are functions. Safe for
+// concurrent use.
+//
+// Every request that is given to FromClient is answered through ToClient at most once, and
+// exactly once unless it was cancelled, as long as its caller says how it ends: with
+// FromServer, ServerFailed or End.
 type Relay struct {
-	opt    Options
-	client *stdio.Writer
-	server *stdio.Writer
-	log    *slog.Logger
-
-	toServer chan []byte   // from the server's reader, see the package comment
-	lost     chan struct{} // closed when the server's input failed
-	gone     chan struct{} // closed when the client's output failed
-	beside   chan struct{} // holds one for each output being recorded beside the reader
+	opt   Options
+	log   *slog.Logger
+	rules atomic.Pointer[rules]
 
 	// answering counts calls that were taken from the table and whose answer is being
 	// written. It grows under mu, and not after ended is set.
 	answering sync.WaitGroup
-
-	sending atomic.Int32 // writes to the server that are under way
-	sent    atomic.Int64 // and those that are done
 
 	mu        sync.Mutex // guards all below
 	calls     map[string]*call
@@ -110,145 +96,87 @@ type Relay struct {
 	writers   []*call // wait for it
 	states    map[[32]byte]sallyport.DecisionID
 	stateAge  [][32]byte
+	tasks     map[string]*task // that calls of the client's began, by id
+	taskAge   []string
+	hosted    map[string]string // tasks that requests of the server's began with the client: their methods
+	hostedAge []string
 	open      int           // requests that still get an answer
 	waiting   int           // bytes of frames that were not forwarded yet
-	idle      chan struct{} // closed when draining and open is 0
+	idle      chan struct{} // closed when draining and open is 0, once
+	idled     bool
 	draining  bool
 	ended     bool
-	lostOnce  sync.Once
-	goneOnce  sync.Once
+
+	endRecorded sync.Once
 }
 
-// New prepares a relay.
+// rules are what records say of the policy.
+type rules struct {
+	policy *policy.Policy
+	dryRun bool
+}
+
+// New starts a relay and records that its session starts.
 func New(opt Options) *Relay {
+	if opt.Queue == nil {
+		opt.Queue = opt.ToServer
+	}
 	if opt.MaxMessage == 0 {
 		opt.MaxMessage = stdio.DefaultMaxMessage
-	}
-	if opt.Drain == 0 {
-		opt.Drain = 30 * time.Second
 	}
 	if opt.ListTimeout == 0 {
 		opt.ListTimeout = 30 * time.Second
 	}
-	if opt.Farewell == 0 {
-		opt.Farewell = time.Second
-	}
 	if opt.CancelGrace == 0 {
 		opt.CancelGrace = 5 * time.Second
 	}
-	return &Relay{
+	if opt.TaskGrace == 0 {
+		opt.TaskGrace = 5 * time.Minute
+	}
+	r := &Relay{
 		opt: opt, log: opt.Log,
-		client: stdio.NewWriter(opt.ClientOut), server: stdio.NewWriter(opt.ServerIn),
-		toServer: make(chan []byte, maxServerQueue), lost: make(chan struct{}), gone: make(chan struct{}),
-		beside: make(chan struct{}, maxBeside),
-		calls:  make(map[string]*call), cancelled: make(map[string]*call), asked: make(map[string]asked),
-		own: make(map[string]*listing), states: make(map[[32]byte]sallyport.DecisionID), idle: make(chan struct{}),
+		calls: make(map[string]*call), cancelled: make(map[string]*call), asked: make(map[string]asked),
+		own: make(map[string]*listing), states: make(map[[32]byte]sallyport.DecisionID),
+		tasks: make(map[string]*task), hosted: make(map[string]string), idle: make(chan struct{}),
 		declared: pins.CapabilitiesOf(sallyport.Value{}),
 	}
-}
-
-// Run relays until one end ends or ctx is cancelled. When it returns, every request that
-// was not cancelled has its answer, as far as the client still reads. The readers may
-// still block in ClientIn or ServerOut: the caller closes those.
-func (r *Relay) Run(ctx context.Context) Ending {
+	r.SetPolicy(opt.Policy, opt.DryRun)
 	r.recordSession("start")
-	defer r.recordSession("end")
-
-	clientDone, serverDone := make(chan error, 1), make(chan error, 1)
-	stop := make(chan struct{})
-	defer close(stop)
-	go r.queueToServer(stop)
-	if r.opt.ClientGone != nil {
-		go r.watchClient(stop)
-	}
-	go func() { serverDone <- r.readServer(ctx) }()
-	go func() { clientDone <- r.readClient(ctx) }()
-
-	select {
-	case err := <-clientDone:
-		if err != nil {
-			r.log.Warn("reading from the client failed", "error", err)
-		}
-		return r.drain(ctx, serverDone)
-	case <-r.gone:
-		r.end(ctx, "the client reads no more", r.opt.Farewell)
-		return ClientEnded
-	case err := <-serverDone:
-		return r.serverEnded(ctx, err)
-	case <-r.lost:
-		return r.serverLost(ctx, serverDone)
-	case <-ctx.Done():
-		r.end(ctx, "the gateway is stopping", r.opt.Farewell)
-		return Stopped
-	}
+	return r
 }
 
-// toClient writes one message. A client that reads no more ends the relay.
-func (r *Relay) toClient(frame []byte) {
-	if err := r.client.Write(frame); err != nil {
-		r.goneOnce.Do(func() {
-			r.log.Warn("the client cannot be written to", "error", err)
-			close(r.gone)
-		})
+// SetPolicy changes what later records say of the policy. The engine that decides by it is
+// the session's.
+func (r *Relay) SetPolicy(p *policy.Policy, dryRun bool) { r.rules.Store(&rules{p, dryRun}) }
+
+// toClient hands an answer of the relay's own to the client. about is the request that it
+// answers; zero for what could not be read.
+func (r *Relay) toClient(about mcp.ID, frame []byte) { r.opt.ToClient(built(frame), about) }
+
+// send hands a message to the server. Not for what FromServer causes.
+func (r *Relay) send(m mcp.Message) { r.opt.ToServer(m) }
+
+// queue hands a message of the relay's own to the server that a call of FromServer causes.
+func (r *Relay) queue(frame []byte) { r.opt.Queue(built(frame)) }
+
+// built is a message of the relay's own.
+func built(frame []byte) mcp.Message {
+	m, bad := mcp.Parse(frame)
+	if bad != nil { // it holds what was parsed before: it can only nest too deep
+		m = mcp.Message{Raw: frame, Kind: mcp.Response, ID: bad.ID}
 	}
+	return m
 }
 
-// send writes one message to the server. Not for the server's reader.
-func (r *Relay) send(frame []byte) {
-	r.sending.Add(1)
-	defer r.sending.Add(-1)
-	err := r.server.Write(frame)
-	r.sent.Add(1)
-	if err != nil {
-		r.lostOnce.Do(func() {
-			r.log.Warn("the server cannot be written to", "error", err)
-			close(r.lost)
-		})
+// shownName is the name that rules are about; "" if it is the upstream's own.
+func (r *Relay) shownName(s policy.Subject, name string) string {
+	if r.opt.Shown == nil {
+		return ""
 	}
-}
-
-// watchClient looks after a client that died while a server that does not read holds up
-// the reader of its input: the end of that input would never be seen.
-func (r *Relay) watchClient(stop <-chan struct{}) {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
-	before := int64(-1)
-	for {
-		select {
-		case <-tick.C:
-		case <-stop:
-			return
-		}
-		sent := r.sent.Load()
-		if r.sending.Load() > 0 && sent == before && r.opt.ClientGone() {
-			r.goneOnce.Do(func() {
-				r.log.Warn("the client has gone, and the server does not read")
-				close(r.gone)
-			})
-			return
-		}
-		before = sent
+	if shown := r.opt.Shown(s, name); shown != name {
+		return shown
 	}
-}
-
-// queue gives the server's reader a way to the server.
-func (r *Relay) queue(frame []byte) {
-	select {
-	case r.toServer <- frame:
-	default:
-		r.log.Error("the server does not read: a message to it is dropped", "server", r.opt.Upstream)
-	}
-}
-
-func (r *Relay) queueToServer(stop <-chan struct{}) {
-	for {
-		select {
-		case f := <-r.toServer:
-			r.send(f)
-		case <-stop:
-			return
-		}
-	}
+	return ""
 }
 
 // finished counts a request whose answer was written, or that gets none.
@@ -260,12 +188,18 @@ func (r *Relay) finished(c *call) {
 	}
 	c.uncounted = true
 	r.open--
-	if r.draining && r.open == 0 {
+	r.nowIdle()
+}
+
+// nowIdle is called with mu held.
+func (r *Relay) nowIdle() {
+	if r.draining && r.open == 0 && !r.idled {
+		r.idled = true
 		close(r.idle)
 	}
 }
 
-// ownID is an id for a request of the gateway's own: of the kind that the client uses,
+// ownID is an id for a request of the relay's own: of the kind that the client uses,
 // because some servers read only one, and in use by no one.
 func (r *Relay) ownID(like mcp.ID) mcp.ID {
 	for {
@@ -277,5 +211,27 @@ func (r *Relay) ownID(like mcp.ID) mcp.ID {
 		if r.calls[id.Key()] == nil && r.own[id.Key()] == nil {
 			return id
 		}
+	}
+}
+
+// Drain is called when the client sends no more. What the server asks of it is answered
+// with an error from now on; the channel is closed when no request is open any more.
+// Subscriptions do not count.
+func (r *Relay) Drain() <-chan struct{} {
+	r.mu.Lock()
+	r.draining = true
+	r.nowIdle()
+	r.mu.Unlock()
+	r.abandonAsked()
+	return r.idle
+}
+
+// End answers everything that is open with an error that says why. It returns when the
+// answers were handed over, or when ctx ends. After it every request is refused.
+func (r *Relay) End(ctx context.Context, why string) {
+	defer r.recordEnd()
+	select {
+	case <-r.end(why):
+	case <-ctx.Done():
 	}
 }

@@ -26,6 +26,7 @@ import (
 type rig struct {
 	t       *testing.T
 	relay   *Relay
+	pipes   *Pipes
 	log     *lockedBuffer
 	auditAt string
 	audit   *audit.Log
@@ -62,7 +63,7 @@ type rigOptions struct {
 	tools    string // the server's tool list, JSON; "" for a default
 	manual   bool   // the test answers the gateway's own tools/list itself
 	noAudit  bool
-	options  func(*Options)
+	options  func(*PipeOptions)
 	engine   func(*sallyport.Options)
 	settings contract.Options
 }
@@ -112,10 +113,12 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	serverIn, serverInW := io.Pipe()
 	serverOutR, serverOut := io.Pipe()
 	g.clientIn, g.serverOut, g.serverIn = clientInW, serverOut, serverIn
-	opt := Options{
-		Session: session, Policy: pol, DryRun: eo.DryRun, Caller: "local", SessionID: "s", Upstream: "srv",
+	opt := PipeOptions{
+		Options: Options{
+			Session: session, Policy: pol, DryRun: eo.DryRun, Caller: "local", SessionID: "s", Upstream: "srv",
+			Log: slog.New(slog.NewTextHandler(g.log, &slog.HandlerOptions{Level: slog.LevelDebug})), AuditContinue: cfg.Audit.ContinueOnFailed,
+		},
 		ClientIn: &endReader{Reader: clientIn, end: g.allRead}, ClientOut: clientOut, ServerIn: serverInW, ServerOut: serverOutR,
-		Log: slog.New(slog.NewTextHandler(g.log, &slog.HandlerOptions{Level: slog.LevelDebug})), AuditContinue: cfg.Audit.ContinueOnFailed,
 	}
 	if !o.noAudit {
 		g.auditAt = filepath.Join(t.TempDir(), "audit", "audit.jsonl")
@@ -130,7 +133,8 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	if o.tools == "" {
 		o.tools = defaultTools
 	}
-	g.relay = New(opt)
+	g.pipes = NewPipes(opt)
+	g.relay = g.pipes.relay
 	heard := make(chan struct{})
 	go func() {
 		defer close(heard)
@@ -149,7 +153,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	g.cancel = cancel
-	go func() { g.ended <- g.relay.Run(ctx) }()
+	go func() { g.ended <- g.pipes.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		for _, c := range []io.Closer{clientInW, clientOutR, serverIn, serverOut} {

@@ -2,72 +2,65 @@ package relay
 
 import (
 	"context"
-	"errors"
-	"io"
 
 	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/contract"
 	"github.com/sallyport-dev/sallyport/doc"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/quote"
-	"github.com/sallyport-dev/sallyport/internal/stdio"
+	"github.com/sallyport-dev/sallyport/policy"
 )
 
-// readServer reads until the server's output ends.
-func (r *Relay) readServer(ctx context.Context) error {
-	in := stdio.NewReader(r.opt.ServerOut, r.opt.MaxMessage)
-	for {
-		frame, err := in.Next()
-		var large *stdio.TooLarge
-		switch {
-		case errors.As(err, &large):
-			r.serverTooLarge(large)
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		default:
-			r.fromServer(ctx, frame)
-		}
+// FromServer takes a message of the server's. about is the client's request that a
+// notification or request belongs to, if that is known; for an answer it is not looked at.
+// What may reach the client is recorded and handed to ToClient before FromServer returns.
+// ctx bounds what it takes to keep the server's pins.
+func (r *Relay) FromServer(ctx context.Context, m mcp.Message, about mcp.ID) {
+	if c, m := r.fromServer(ctx, m, about); c != nil {
+		r.answer(c, m)
 	}
 }
 
-func (r *Relay) fromServer(ctx context.Context, frame []byte) {
-	m, bad := mcp.Parse(frame)
-	if bad != nil {
-		r.badFromServer(bad, frame)
-		return
-	}
+// fromServer deals with all but the answers to the client's requests. Of one it returns the
+// request and the message for answer: recording its output can take long, and other messages
+// may go on meanwhile.
+func (r *Relay) fromServer(ctx context.Context, m mcp.Message, about mcp.ID) (*call, mcp.Message) {
 	m = mcp.StripReserved(m)
 	if m.Extra && !r.observe("frame", 0, m.Raw) {
 		r.unreadable(&mcp.ParseError{Code: mcp.CodeInvalidRequest, ID: m.ID, Reason: "it could not be recorded", Kind: m.Kind})
-		return
+		return nil, m
 	}
 	switch m.Kind {
 	case mcp.Request:
-		r.serverRequest(m)
+		r.serverRequest(m, r.abouts(about))
 	case mcp.Notification:
-		r.serverNotification(m)
+		r.serverNotification(m, r.abouts(about))
 	case mcp.Response:
-		r.serverResponse(ctx, m)
+		return r.serverResponse(ctx, m), m
 	}
+	return nil, m
 }
 
-func (r *Relay) serverTooLarge(e *stdio.TooLarge) {
-	r.log.Warn("a message of the server is too large", "bytes", e.Size, "max", r.opt.MaxMessage)
-	id, _ := mcp.ParseID(e.ID)
-	bad := &mcp.ParseError{Code: mcp.CodeInvalidRequest, ID: id, Reason: "the message is too large", Kind: mcp.Response}
-	if e.Method {
-		bad.Kind = mcp.Request
+// abouts is about, if the client knows of it: requests of the relay's own are its own
+// affair.
+func (r *Relay) abouts(about mcp.ID) mcp.ID {
+	if about.IsZero() {
+		return about
 	}
-	r.unreadable(bad)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.own[about.Key()] != nil {
+		return mcp.ID{}
+	}
+	return about
 }
 
-// badFromServer drops what is no message. A server that prints its logs on stdout is
-// common; an answer among them that cannot be read still ends its request.
-func (r *Relay) badFromServer(bad *mcp.ParseError, frame []byte) {
+// BadFromServer drops what is no message. A server that prints its logs on stdout is
+// common; an answer among them that cannot be read still ends its request. Of line some
+// bytes are logged.
+func (r *Relay) BadFromServer(bad *mcp.ParseError, line []byte) {
 	r.log.Warn("output of the server is dropped: no protocol message", "server", r.opt.Upstream,
-		"reason", bad.Error(), "line", quote.Text(string(frame[:min(len(frame), 400)]), 200))
+		"reason", bad.Error(), "line", quote.Text(string(line[:min(len(line), 400)]), 200))
 	r.unreadable(bad)
 }
 
@@ -81,13 +74,25 @@ func (r *Relay) unreadable(bad *mcp.ParseError) {
 		r.queue(mcp.ErrorResponse(bad.ID, bad.Code, "[sallyport] "+bad.Reason, nil))
 		return
 	}
-	why := "the server's answer is refused: " + bad.Reason
-	if l := r.takeListing(bad.ID); l != nil {
+	r.ServerFailed(bad.ID, "the server's answer is refused: "+bad.Reason)
+}
+
+// ServerFailed ends a request that the server will not answer, of the client's or of the
+// relay's own. why is shown to the client. An id that waits for nothing is ignored.
+func (r *Relay) ServerFailed(id mcp.ID, why string) {
+	if l := r.takeListing(id); l != nil {
 		r.listFailed(l, why)
 		return
 	}
-	if c := r.takeForwarded(bad.ID); c != nil {
+	if c := r.takeForwarded(id); c != nil {
 		r.answerError(c, why)
+		return
+	}
+	r.mu.Lock()
+	late := r.cancelled[id.Key()]
+	r.mu.Unlock()
+	if late != nil {
+		r.releaseWrite(late)
 	}
 }
 
@@ -109,11 +114,11 @@ func (r *Relay) takeForwarded(id mcp.ID) *call {
 func (r *Relay) answerError(c *call, why string) {
 	r.opt.Session.Forget(c.decision.ID)
 	r.releaseWrite(c)
-	r.reply(c, mcp.ErrorResponse(c.id, mcp.CodeInternal, "[sallyport] "+why, nil))
+	r.reply(c, built(mcp.ErrorResponse(c.id, mcp.CodeInternal, "[sallyport] "+why, nil)))
 	r.recordOutcome(c, outcome{name: "error", detail: why})
 }
 
-func (r *Relay) serverRequest(m mcp.Message) {
+func (r *Relay) serverRequest(m mcp.Message, about mcp.ID) {
 	if !mcp.Known(mcp.ToClient, mcp.Request, m.Method) {
 		r.log.Warn("a request of the server is refused: not known", "method", quote.Text(m.Method, 64))
 		r.queue(mcp.ErrorResponse(m.ID, mcp.CodeMethodNotFound, "[sallyport] method "+quote.Value(m.Method, 64)+" is not known to the gateway and is not relayed", nil))
@@ -121,6 +126,10 @@ func (r *Relay) serverRequest(m mcp.Message) {
 	}
 	if !r.observe(m.Method, 0, m.Params) {
 		r.queue(mcp.ErrorResponse(m.ID, mcp.CodeInvalidRequest, "[sallyport] the request could not be recorded", nil))
+		return
+	}
+	if why := r.hostedRequest(m); why != "" {
+		r.queue(mcp.ErrorResponse(m.ID, mcp.CodeInvalidParams, "[sallyport] "+why, nil))
 		return
 	}
 	r.mu.Lock()
@@ -139,16 +148,20 @@ func (r *Relay) serverRequest(m mcp.Message) {
 	case gone:
 		r.queue(mcp.ErrorResponse(m.ID, mcp.CodeInternal, "[sallyport] the client has gone", nil))
 	default:
-		r.toClient(m.Raw)
+		r.opt.ToClient(m, about)
 	}
 }
 
-func (r *Relay) serverNotification(m mcp.Message) {
+func (r *Relay) serverNotification(m mcp.Message, about mcp.ID) {
 	if !mcp.Known(mcp.ToClient, mcp.Notification, m.Method) {
 		r.log.Warn("a notification of the server is dropped: not known", "method", quote.Text(m.Method, 64))
 		return
 	}
-	if !r.observe(m.Method, 0, m.Params) {
+	observe := r.observe
+	if m.Method == "notifications/tasks" || m.Method == "notifications/tasks/status" {
+		observe = r.observeTaskNews
+	}
+	if !observe(m.Method, 0, m.Params) {
 		r.log.Warn("a notification of the server is dropped: it could not be recorded", "method", m.Method)
 		return
 	}
@@ -160,7 +173,7 @@ func (r *Relay) serverNotification(m mcp.Message) {
 			return
 		}
 	}
-	r.toClient(m.Raw)
+	r.opt.ToClient(m, about)
 }
 
 // serverCancels reports whether a cancellation of the server's names something that it
@@ -191,10 +204,12 @@ func (r *Relay) serverCancels(m mcp.Message) bool {
 	return listens
 }
 
-func (r *Relay) serverResponse(ctx context.Context, m mcp.Message) {
+// serverResponse returns the client's request that m answers, if it does. Whoever gets it has
+// to reply.
+func (r *Relay) serverResponse(ctx context.Context, m mcp.Message) *call {
 	if l := r.takeListing(m.ID); l != nil {
 		r.listAnswered(ctx, l, m)
-		return
+		return nil
 	}
 	c := r.takeForwarded(m.ID)
 	if c == nil {
@@ -205,24 +220,12 @@ func (r *Relay) serverResponse(ctx context.Context, m mcp.Message) {
 			r.releaseWrite(late)
 		}
 		if cancelled {
-			return // a cancelled request gets no answer
+			return nil // a cancelled request gets no answer
 		}
 		r.log.Warn("an answer of the server that answers nothing is dropped", "id", quote.Text(m.ID.Raw(), 64))
-		return
+		return nil
 	}
-	if len(m.Raw) > inlineOutput {
-		// Its recording takes milliseconds: other calls' answers go on meanwhile.
-		select {
-		case r.beside <- struct{}{}:
-			go func() {
-				defer func() { <-r.beside }()
-				r.answer(c, m)
-			}()
-			return
-		default: // enough are held in memory
-		}
-	}
-	r.answer(c, m)
+	return c
 }
 
 // answer records a call's output and relays it.
@@ -236,22 +239,35 @@ func (r *Relay) answer(c *call, m mcp.Message) {
 		r.answerError(c, "the server's answer could not be recorded: "+err.Error())
 		return
 	}
-	source := c.method
-	if c.method == "tools/call" {
-		source = c.target
-	}
-	r.opt.Session.Observe(sallyport.Output{Upstream: r.opt.Upstream, Tool: source, Call: c.decision.Call, Value: v})
+	r.observeAnswer(c, v, body, isError)
 	if !isError {
 		r.learn(c, v)
 	}
-	if asks(v) {
+	how := outcome{name: "allowed", isError: isError || v.Get("isError").Bool(), result: body}
+	switch {
+	case !isError && r.begin(c, v):
+		how.detail = "it goes on as a task"
+	case asks(v):
 		r.rememberState(v.Get("requestState").String(), c.decision.ID)
-	} else {
+		r.releaseWrite(c)
+	default:
 		r.opt.Session.Forget(c.decision.ID)
+		r.releaseWrite(c)
 	}
-	r.releaseWrite(c)
-	r.reply(c, r.shown(c, m).Raw)
-	r.recordOutcome(c, outcome{name: "allowed", isError: isError || v.Get("isError").Bool(), result: body})
+	r.reply(c, r.shown(c, m))
+	r.recordOutcome(c, how)
+}
+
+// observeAnswer records what answers a call.
+func (r *Relay) observeAnswer(c *call, v doc.Value, body []byte, isError bool) {
+	switch {
+	case c.task != nil:
+		r.observeTask(c.task, c.method, v, body, isError)
+	case c.method == "tools/call":
+		r.opt.Session.Observe(sallyport.Output{Upstream: r.opt.Upstream, Tool: c.target, Call: c.decision.Call, Value: v})
+	default:
+		r.opt.Session.Observe(sallyport.Output{Upstream: r.opt.Upstream, Tool: c.method, Call: c.decision.Call, Value: v})
+	}
 }
 
 // asks reports a result that wants the call again with more input.
@@ -267,7 +283,7 @@ func (r *Relay) learn(c *call, v doc.Value) {
 		r.version = v.Get("protocolVersion").String()
 		r.mu.Unlock()
 	case "tools/list":
-		if !r.opt.Session.Listing(r.opt.Upstream, tools(r.opt.Upstream, v)) {
+		if !r.opt.Session.Listing(r.opt.Upstream, r.tools(v)) {
 			r.catalogueStale()
 		}
 	case "resources/list":
@@ -289,11 +305,13 @@ func texts(list doc.Value, name string) []string {
 
 // tools reads the definitions of a tools/list result. One that has no name as text is
 // left out: nothing can call it.
-func tools(upstream string, result doc.Value) []contract.Tool {
+func (r *Relay) tools(result doc.Value) []contract.Tool {
 	var all []contract.Tool
 	for _, e := range result.Get("tools").Elements() {
 		if n := e.Get("name"); n.Kind() == doc.String {
-			all = append(all, contract.Tool{Upstream: upstream, Name: n.String(), Definition: e})
+			all = append(all, contract.Tool{
+				Upstream: r.opt.Upstream, Name: n.String(), Shown: r.shownName(policy.Tool, n.String()), Definition: e,
+			})
 		}
 	}
 	return all

@@ -23,7 +23,7 @@ func TestB001B002LargeFrames(t *testing.T) {
 }
 
 func TestB002TooLargeIsAnsweredAndTheSessionGoesOn(t *testing.T) {
-	g := newRig(t, rigOptions{options: func(o *Options) { o.MaxMessage = 10_000 }})
+	g := newRig(t, rigOptions{options: func(o *PipeOptions) { o.MaxMessage = 10_000 }})
 	big := strings.Repeat("a", 20_000)
 	g.call(1, "echo", `{"big":"`+big+`"}`)
 	g.wantError("1", -32600)
@@ -57,7 +57,7 @@ func TestB004AnswersAfterEndOfInput(t *testing.T) {
 
 func TestDrainIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(t, rigOptions{noAudit: true, options: func(o *Options) { o.Drain = 10 * time.Second }})
+		g := newRig(t, rigOptions{noAudit: true, options: func(o *PipeOptions) { o.Drain = 10 * time.Second }})
 		g.call(1, "echo", `{}`)
 		g.serverHears()
 		start := time.Now()
@@ -111,7 +111,7 @@ func TestB007InvalidUTF8(t *testing.T) {
 }
 
 func TestB014ServerOutputEnds(t *testing.T) {
-	g := newRig(t, rigOptions{options: func(o *Options) { o.HowServerEnded = func() string { return "exit status 9" } }})
+	g := newRig(t, rigOptions{options: func(o *PipeOptions) { o.HowServerEnded = func() string { return "exit status 9" } }})
 	g.call(1, "echo", `{}`)
 	g.call("two", "echo", `{}`)
 	g.serverHears()
@@ -303,21 +303,19 @@ func TestB081HostileMethodNames(t *testing.T) {
 	g.quiet()
 }
 
-func TestUnknownMethodsAndTasksAreRefused(t *testing.T) {
+func TestUnknownMethodsAreRefused(t *testing.T) {
 	g := newRig(t, rigOptions{})
-	for i, m := range []string{"tasks/get", "tasks/list", "tools/execute", "Tools/call", "rpc.discover"} {
+	for i, m := range []string{"tasks/status", "notifications/tasks", "tools/execute", "Tools/call", "rpc.discover"} {
 		g.client(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q}`, i, m))
 		g.wantError(fmt.Sprint(i), -32601)
 	}
 	g.client(`{"jsonrpc":"2.0","method":"notifications/invented"}`)
-	g.client(`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"echo","task":{"ttl":1}}}`)
-	g.wantError("9", -32602)
 	g.quiet()
 	g.server(`{"jsonrpc":"2.0","id":"s","method":"invented/ask"}`)
 	if f := g.serverHears(); !strings.Contains(f, `"id":"s","error":{"code":-32601`) {
 		t.Fatalf("server hears %s", f)
 	}
-	g.server(`{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{}}`)
+	g.server(`{"jsonrpc":"2.0","method":"notifications/tasks/invented","params":{}}`)
 	g.quiet()
 }
 
