@@ -30,6 +30,7 @@ type encoder struct {
 
 	redactions int
 	finder     *finder
+	drop       bool // include_arguments: false
 }
 
 const (
@@ -50,7 +51,7 @@ var encoders = sync.Pool{New: func() any {
 
 func newEncoder(red *redactor) *encoder {
 	e := encoders.Get().(*encoder)
-	e.red = red
+	e.red, e.drop = red, red.drop
 	if cap(e.buf) < headroom {
 		e.buf = make([]byte, headroom, 2048)
 	}
@@ -81,7 +82,7 @@ func (e *encoder) arguments(v doc.Value) {
 		return
 	}
 	e.args = v
-	if e.red.drop {
+	if e.drop {
 		e.hide(v, false)
 	} else {
 		e.selectAll(v)

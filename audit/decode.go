@@ -144,16 +144,6 @@ func readHead(text []byte) (h head, err error) {
 	return h, nil
 }
 
-// kinds are the JSON kinds of the known members: " for strings, 0 for numbers.
-var kinds = map[string]jsontext.Kind{
-	"seq": '0', "time": '"', "event": '"', "phase": '"', "ref": '0', "session": '"', "caller": '"',
-	"policy": '"', "policy_digest": '"', "upstream": '"', "target": '"', "call": '0', "request": '"',
-	"arguments_left_out": '0', "arguments_digest": '"', "verdict": '"', "check": '"', "rule": '"',
-	"reason": '"', "evidence": '[', "evidence_left_out": '0', "outcome": '"', "mode": '"',
-	"duration_ms": '0', "result_bytes": '0', "result_digest": '"', "detail": '"',
-	"sealed": '{', "before": '{', "prev": '"', "hash": '"',
-}
-
 // members reads the whole line as JSON: one object, no name twice, valid UTF-8, known
 // members of their kind.
 func (d *decoder) members(text []byte, chained bool) error {

@@ -27,6 +27,8 @@
 //	target              string   tool, prompt or resource URI
 //	call                integer  number of the call in its session
 //	request             string   the JSON-RPC id, as its JSON text
+//	trace               string   the trace that the request belongs to (W3C Trace Context)
+//	approval            string   the approval that was asked for, given or used
 //	arguments           any      the call's arguments, redacted and cut
 //	arguments_left_out  integer  values left out of arguments because they were too many
 //	arguments_digest    string   keyed digest of the whole arguments as compact JSON

@@ -222,7 +222,7 @@ func (f *finder) value(from int, assigned bool) hit {
 
 // standsFor reports a value that is a reference, a placeholder or a type, not a secret.
 func standsFor(value string) bool {
-	return value == "" || strings.IndexByte("${<*[", value[0]) >= 0 || len(value) < 12 && notSecret[strings.ToLower(value)]
+	return value == "" || strings.IndexByte("${<*[", value[0]) >= 0 || strings.HasPrefix(value, "…") || strings.HasPrefix(value, "...") || len(value) < 12 && notSecret[strings.ToLower(value)]
 }
 
 // longValue finds the signature of a signed URL.

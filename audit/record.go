@@ -24,6 +24,8 @@ type Record struct {
 	Target       string     // tool, prompt or URI
 	Call         uint64     // the session's call number
 	Request      string     // the JSON-RPC id, as its JSON text
+	Trace        string     // the trace that the request belongs to (W3C Trace Context): 32 hexadecimal digits
+	Approval     string     // the approval that was asked for, given or used
 	Arguments    doc.Value  // redacted by the log when written; a keyed digest of the whole goes beside
 	Verdict      string     // allow, ask, deny
 	Check        string     // the check that decided
@@ -113,6 +115,8 @@ func (e *encoder) record(r *Record) {
 	e.text(`,"target":`, r.Target)
 	e.count(`,"call":`, r.Call)
 	e.name(`,"request":`, r.Request)
+	e.name(`,"trace":`, r.Trace)
+	e.name(`,"approval":`, r.Approval)
 	e.arguments(r.Arguments)
 	e.name(`,"verdict":`, r.Verdict)
 	e.name(`,"check":`, r.Check)
