@@ -63,8 +63,15 @@ const (
 
 // The events that only the log itself writes.
 const (
-	eventRepair  = "repair"
-	eventRestart = "restart"
+	eventRepair   = "repair"
+	eventRestart  = "restart"
+	eventRotation = "rotation"
+)
+
+// The phases of a call's records.
+const (
+	PhaseVerdict = "verdict" // before the call is forwarded
+	PhaseOutcome = "outcome" // when it has ended
 )
 
 // timeLayout is RFC 3339 in UTC with milliseconds; always of the same length.
@@ -76,7 +83,7 @@ const (
 	eventStart = `","event":"`
 )
 
-var errEvent = errors.New("audit: repair and restart records are the log's own")
+var errEvent = errors.New("audit: repair, restart and rotation records are the log's own")
 
 // headroom is kept free before a record for its seq, which is known only when the log
 // is locked: a line feed, the member, 20 digits.
@@ -86,7 +93,7 @@ func (r *Record) check() error {
 	if r.Event == "" {
 		return errors.New("audit: a record needs an event")
 	}
-	if r.Event == eventRepair || r.Event == eventRestart {
+	if r.Event == eventRepair || r.Event == eventRestart || r.Event == eventRotation {
 		return errEvent
 	}
 	if y := r.Time.UTC().Year(); y < 0 || y > 9999 {
