@@ -91,7 +91,7 @@ func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, e
 		return nil, err
 	}
 	if auditPath != "" {
-		if s.log, err = openLog(auditPath, cfg.Audit); err != nil {
+		if s.log, err = openLog(auditPath, cfg.Audit, log); err != nil {
 			return nil, err
 		}
 		s.relay.Audit = s.log
@@ -169,13 +169,16 @@ func pinStore(o own) (*pins.Store, error) {
 	return pins.Open(filepath.Join(filepath.Dir(o.stateLog), "pins"))
 }
 
-func openLog(path string, a config.Audit) (*audit.Log, error) {
+func openLog(path string, a config.Audit, said *slog.Logger) (*audit.Log, error) {
 	key := os.Getenv("SALLYPORT_AUDIT_KEY")
 	r := audit.Redaction{KeyPatterns: a.KeyPatterns, Selectors: a.Redact, MaxValue: a.MaxValue, DropArguments: a.DropArguments}
 	if key != "" {
 		r.Key = []byte(key)
 	}
-	log, err := audit.Open(path, audit.Options{Redaction: r, NoChain: a.NoChain})
+	log, err := audit.Open(path, audit.Options{
+		Redaction: r, NoChain: a.NoChain, Sync: a.Sync, Rotate: a.Rotate,
+		Warn: func(what string, err error) { said.Error(what, "log", path, "error", err) },
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
