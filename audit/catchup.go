@@ -101,7 +101,7 @@ func begun(f io.ReaderAt) error {
 		return fmt.Errorf("audit: %w", err)
 	}
 	if string(start[:n]) != first[:n] {
-		return errors.New("audit: this is not an audit log, no line of it is a record: name another file")
+		return errForeign
 	}
 	return nil
 }

@@ -193,6 +193,7 @@ type sealed struct {
 type before struct {
 	seq      uint64
 	hash     string
+	number   int    // of a rotation: of the file before
 	keptFrom uint64 // of a rotation: the first record that is kept
 }
 
@@ -245,6 +246,10 @@ func (h *head) readBefore(text []byte) (b before, ok bool) {
 	if h.event == eventRotation {
 		at := bytes.LastIndex(part, []byte(keptStart))
 		if at < 0 || !bytes.HasPrefix(part, []byte(fileStart)) || !bytes.HasSuffix(part, brace) {
+			return b, false
+		}
+		name := bytes.TrimSuffix(part[:at], []byte(`"`))
+		if b.number, err = strconv.Atoi(string(name[bytes.LastIndexByte(name, '.')+1:])); err != nil || b.number < 1 {
 			return b, false
 		}
 		b.keptFrom, err = strconv.ParseUint(string(part[at+len(keptStart):len(part)-1]), 10, 64)

@@ -25,6 +25,7 @@ type Options struct {
 
 var (
 	errNumbers = errors.New("audit: the log's last record has the last number there is")
+	errForeign = errors.New("audit: this is not an audit log, no line of it is a record: name another file")
 	errUnsafe  = errors.New("the log cannot be used")
 	// ErrGone is returned by the first Append after the log was deleted, replaced, cut or
 	// overwritten under the program. The next one tries to go on, with a restart record.
@@ -192,12 +193,10 @@ func (l *Log) forget() {
 	l.f, l.known, l.undoEnd, l.first = nil, false, 0, firstRecord{}
 }
 
-// maxReopens is how often the log may be rotated by others while it is opened.
-const maxReopens = 10
-
 // locked runs do while the file is open, locked and known.
 func (l *Log) locked(do func() error) error {
-	for range maxReopens {
+	var until time.Time
+	for {
 		if l.f == nil {
 			if err := l.open(); err != nil {
 				return err
@@ -207,7 +206,12 @@ func (l *Log) locked(do func() error) error {
 			return err
 		}
 		moved, err := l.catchUp()
-		if moved {
+		if moved { // others rotate while this one waits; for all of it, no longer than for a lock
+			if until.IsZero() {
+				until = time.Now().Add(lockWait)
+			} else if time.Now().After(until) {
+				return fmt.Errorf("audit: the log was rotated again and again for %v", lockWait)
+			}
 			continue
 		}
 		if err == nil {
@@ -218,7 +222,6 @@ func (l *Log) locked(do func() error) error {
 		}
 		return err
 	}
-	return errors.New("audit: the log is rotated again and again while it is opened")
 }
 
 func (l *Log) open() error {

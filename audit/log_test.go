@@ -49,7 +49,7 @@ func add(t testing.TB, l *Log, r Record) uint64 {
 // fullRecord has every field set.
 func fullRecord(t testing.TB) Record {
 	return Record{
-		Time: testTime, Event: "tools/call", Phase: "verdict", Ref: 7, Session: "s1", Caller: "local",
+		Time: testTime, Event: "tools/call", Phase: PhaseVerdict, Ref: 7, Session: "s1", Caller: "local",
 		Policy: "default", PolicyDigest: "sha256:ab", Upstream: "mail", Target: "send_email", Call: 12,
 		Request: `"r\"1"`, Trace: "4bf92f3577b34da6a3ce929d0e0e4736", Approval: "K7Q-F2M", Arguments: parse(t, `{"to":["ana@x.example"],"n":1.50,"password":"hunter22"}`),
 		Verdict: "deny", Check: "flow", Rule: "r", Reason: "first seen in read_ticket",

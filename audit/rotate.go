@@ -2,6 +2,7 @@ package audit
 
 import (
 	"compress/gzip"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -64,14 +65,15 @@ func (l *Log) rotateIfDue(n int) {
 // leads to a whole file that ends the chain: the new one is whole, and the old one has its
 // second name, before the name goes over.
 func (l *Log) rotate() error {
-	all, err := parts(l.path)
+	last := l.first.before.number
+	all, err := parts(l.path, last)
 	if err != nil {
 		return err
 	}
-	number := 1
 	if len(all) > 0 {
-		number = all[len(all)-1].number + 1
+		last = max(last, all[len(all)-1].number)
 	}
+	number := last + 1
 	keptFrom, gone := l.keep(all)
 	next := l.path + ".next"
 	if err := os.Remove(next); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -95,7 +97,7 @@ func (l *Log) rotate() error {
 	_ = l.f.Close()
 	l.commits.allSynced()
 	l.f, l.id, l.size = f, id, 0
-	l.first = firstRecord{seq: l.seq + 1, began: time.Now(), rotation: true, before: before{keptFrom: keptFrom}}
+	l.first = firstRecord{seq: l.seq + 1, began: time.Now(), rotation: true, before: before{number: number, keptFrom: keptFrom}}
 	l.advance(line, own)
 	l.clear(gone, append(all, part{name: name, number: number}))
 	return nil
@@ -202,6 +204,14 @@ func (p part) pack() error {
 	if _, err := os.Lstat(p.name); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
+	if packed := (part{p.name + packedEnd, p.number, true}); isThere(packed.name) {
+		// A crash came between the two: the plain one goes only if nothing is lost with it.
+		same, err := sameText(p, packed)
+		if err != nil || !same {
+			return errors.Join(err, fmt.Errorf("%s is there already and holds something else", packed.name))
+		}
+		return os.Remove(p.name)
+	}
 	temporary := p.name + ".tmp"
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -216,7 +226,10 @@ func (p part) pack() error {
 		_ = os.Remove(temporary)
 		return err
 	}
-	if err := os.Rename(temporary, p.name+packedEnd); err != nil {
+	if err := os.Link(temporary, p.name+packedEnd); err != nil { // unlike a rename it replaces nothing
+		return errors.Join(err, os.Remove(temporary))
+	}
+	if err := os.Remove(temporary); err != nil {
 		return err
 	}
 	if err := syncDir(filepath.Dir(p.name)); err != nil {
@@ -227,6 +240,28 @@ func (p part) pack() error {
 		err = os.Remove(p.name + packedEnd)
 	}
 	return err
+}
+
+func isThere(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
+}
+
+func sameText(a, b part) (bool, error) {
+	var sums [2][sha256.Size]byte
+	for i, p := range []part{a, b} {
+		r, err := p.open()
+		if err != nil {
+			return false, err
+		}
+		h := sha256.New()
+		_, err = io.Copy(h, r)
+		if err := errors.Join(err, r.Close()); err != nil {
+			return false, err
+		}
+		h.Sum(sums[i][:0])
+	}
+	return sums[0] == sums[1], nil
 }
 
 // goesOn reports whether the file that took the log's name is what this one goes on in:
@@ -256,7 +291,7 @@ func (l *Log) goesOn(size int64) bool {
 	if err != nil || follows(current) {
 		return err == nil
 	}
-	all, err := parts(l.path)
+	all, err := parts(l.path, current.before.number)
 	if err != nil {
 		return false
 	}

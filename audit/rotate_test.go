@@ -304,6 +304,31 @@ func TestRotationCutShort(t *testing.T) {
 	}
 }
 
+// A crash between compressing a file and removing it leaves both; the plain one goes only
+// if the other holds the same.
+func TestPackedTwice(t *testing.T) {
+	for _, same := range []bool{true, false} {
+		path := filepath.Join(t.TempDir(), "audit.jsonl")
+		l := openLog(t, path, Options{Rotate: Rotation{MaxSize: 1500}})
+		for l.Stats().Rotations < 1 {
+			add(t, l, Record{Detail: strings.Repeat("d", 300)})
+		}
+		p := part{name: path + ".000001", number: 1}
+		text := readFile(t, p.name)
+		mustDo(t, p.pack())
+		if !same {
+			text = append(text, "more\n"...)
+		}
+		writeFile(t, p.name, text)
+		if err := p.pack(); (err == nil) != same {
+			t.Errorf("the same %v: %v", same, err)
+		}
+		if isThere(p.name) == same || !isThere(p.name+".gz") {
+			t.Errorf("files: %v", names(t, path))
+		}
+	}
+}
+
 func mustDo(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,37 +28,62 @@ type part struct {
 	packed bool
 }
 
-// parts lists the rotated files of the log at path in order. A file that is the log itself
-// under another name (a rotation that a crash cut short) is none.
-func parts(path string) ([]part, error) {
+// parts lists the rotated files of the log at path in order. last is the number of the
+// newest, if it is known. A file that is the log itself under another name (a rotation that a
+// crash cut short) is none.
+func parts(path string, last int) ([]part, error) {
 	dir, base := filepath.Dir(path), filepath.Base(path)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
 	current, _ := os.Lstat(path)
-	var all []part
+	known := map[int]part{}
+	first := last
 	for _, e := range entries {
 		text, ok := strings.CutPrefix(e.Name(), base+".")
 		if !ok {
 			continue
 		}
-		digits, packed := strings.CutSuffix(text, packedEnd)
+		digits := strings.TrimSuffix(text, packedEnd)
 		n, err := strconv.Atoi(digits)
-		if err != nil || n < 1 || len(digits) < numberLen || partName(path, n) != path+"."+digits {
+		if err != nil || n < 1 || partName(path, n) != path+"."+digits {
 			continue
 		}
-		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() || current != nil && os.SameFile(info, current) {
-			continue
+		if p, ok := partAt(path, n, current); ok {
+			known[n] = p
 		}
-		all = append(all, part{filepath.Join(dir, e.Name()), n, packed})
+		if first == 0 || n < first {
+			first = n
+		}
+		last = max(last, n)
 	}
-	slices.SortFunc(all, func(a, b part) int {
-		return cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.name, b.name))
-	})
-	// While a file is compressed it is there twice.
-	return slices.CompactFunc(all, func(a, b part) bool { return a.number == b.number }), nil
+	// A directory that is read while a file in it is compressed can show neither of its names.
+	var all []part
+	for n := max(first-1, 1); n <= last+1; n++ {
+		p, ok := known[n]
+		if !ok && len(known)+maxGaps > last-first {
+			p, ok = partAt(path, n, current)
+		}
+		if ok {
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// partAt returns the part with a number. While it is compressed it is there twice.
+func partAt(path string, n int, current os.FileInfo) (part, bool) {
+	name := partName(path, n)
+	for range 2 { // between the looks at its two names it may have gone from one to the other
+		for _, p := range []part{{name, n, false}, {name + packedEnd, n, true}} {
+			info, err := os.Lstat(p.name)
+			if err == nil && info.Mode().IsRegular() && (current == nil || !os.SameFile(info, current)) {
+				return p, true
+			}
+		}
+	}
+	return part{}, false
 }
 
 // isPart reports whether path names a rotated file and not a log.

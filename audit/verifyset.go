@@ -36,6 +36,9 @@ func VerifyFile(path string) (Report, error) {
 	return v.finish(), err
 }
 
+// maxReopens is how often the log may be rotated while it is opened to be read.
+const maxReopens = 1000
+
 // openSet opens the log at path and lists its older files at one moment: while it is
 // locked nobody rotates.
 func openSet(path string) (f io.ReadCloser, size int64, older []part, err error) {
@@ -58,17 +61,21 @@ func openSet(path string) (f io.ReadCloser, size int64, older []part, err error)
 		locked := lockShared(f) == nil // so that no line is half written
 		st, err := f.Stat()
 		now, nowErr := os.Stat(path)
-		if err == nil && nowErr == nil && !os.SameFile(st, now) {
+		if err := errors.Join(err, nowErr); err != nil {
+			_ = f.Close()
+			return nil, 0, nil, err
+		}
+		if !os.SameFile(st, now) {
 			_ = f.Close()
 			continue
 		}
-		older, listErr := parts(path)
+		older, listErr := parts(path, readFirst(f, st.Size()).before.number)
 		if locked {
 			unlock(f)
 		}
-		if err := errors.Join(err, nowErr, listErr); err != nil {
+		if listErr != nil {
 			_ = f.Close()
-			return nil, 0, nil, err
+			return nil, 0, nil, listErr
 		}
 		return f, st.Size(), older, nil
 	}
