@@ -106,6 +106,7 @@ var ordinary = []string{
 	"100% sure, 50%25, C:\\temp\\new, a\\u0041b, {\"a\":\"b\\nc\"}",
 	"tool call 12 at content[0].text, msg_01XFDUDYJgAACzvnptvVoYEL, toolu_01A09q90qw90lq917835lq9",
 	"github_pattern_matching, npm_config_registry, hf_transfer, ghp_short, xoxb-, SG.1, Authorization: see RFC 9110",
+	"level=WARN msg=\"a token that has expired was used\" token=old, token=laptop-2, \"token\": \"laptop\"",
 	"Token budget: 200000; session=abc; csrftoken; the cookie: a small file; Signature: Ana Example",
 	"version 5.10.1111.1111, ip 10.0.0.1, 2221-0000-0000, ISBN 978-3-16-148410-0, IBAN DE89 3704 0044 0532 0130 00",
 }

@@ -40,6 +40,7 @@ var lockWait = 10 * time.Second
 type Log struct {
 	path    string
 	noChain bool
+	stream  bool // of Stream: there is no file
 	red     *redactor
 	rot     Rotation
 	warn    func(what string, err error)
@@ -195,6 +196,9 @@ func (l *Log) forget() {
 
 // locked runs do while the file is open, locked and known.
 func (l *Log) locked(do func() error) error {
+	if l.stream {
+		return do()
+	}
 	var until time.Time
 	for {
 		if l.f == nil {

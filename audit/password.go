@@ -155,7 +155,18 @@ func given(f *finder, i int) hit {
 	case isQueryKey || last == 'e' && hasSuffixFold(name, "signature"):
 		return f.longValue(from, sep)
 	}
-	return f.value(from, f.text[sep] == '=')
+	h := f.value(from, f.text[sep] == '=')
+	if last := lower(name[end-1]); last == 'n' && hasSuffixFold(name, "token") && !f.isToken(h) {
+		return hit{}
+	}
+	return h
+}
+
+// isToken reports whether what was found can be a token: programs give tokens names, too,
+// and say token=laptop.
+func (f *finder) isToken(h hit) bool {
+	const least = 16
+	return h.to-h.from >= least && hasDigit(f.text[h.from:h.to]) || h.to > h.from && f.cutShort(h.to)
 }
 
 // nameBefore returns the word that ends before sep, quotes and a space aside.
