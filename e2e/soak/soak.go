@@ -217,14 +217,15 @@ func (s *soak) counted() string {
 	return fmt.Sprint(all)
 }
 
-// config is the gateway's configuration; odd editions have one upstream more.
+// config is the gateway's configuration; odd editions have one upstream more. Conversations
+// end soon after the traffic: what stateless clients share would keep them otherwise.
 func (s *soak) config(edition int) string {
 	text := "version: 1\nserver: {namespace: always}\nupstreams:\n" +
-		fmt.Sprintf("  child: {transport: stdio, command: %q, args: [-upstream, handshake]}\n", s.self) +
-		fmt.Sprintf("  plainchild: {transport: stdio, command: %q, args: [-upstream, stateless]}\n", s.self) +
-		fmt.Sprintf("  web: {transport: http, url: %q}\n  plain: {transport: http, url: %q}\n", s.webURL, s.plainURL)
+		fmt.Sprintf("  child: {transport: stdio, command: %q, args: [-upstream, handshake], idle: 3s}\n", s.self) +
+		fmt.Sprintf("  plainchild: {transport: stdio, command: %q, args: [-upstream, stateless], idle: 3s}\n", s.self) +
+		fmt.Sprintf("  web: {transport: http, url: %q, idle: 3s}\n  plain: {transport: http, url: %q, idle: 3s}\n", s.webURL, s.plainURL)
 	if edition%2 == 1 {
-		text += fmt.Sprintf("  more: {transport: http, url: %q}\n", s.plainURL)
+		text += fmt.Sprintf("  more: {transport: http, url: %q, idle: 3s}\n", s.plainURL)
 	}
 	text += "tools:\n"
 	for _, u := range upstreams {
