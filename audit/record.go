@@ -24,6 +24,8 @@ type Record struct {
 	Target       string     // tool, prompt or URI
 	Call         uint64     // the session's call number
 	Request      string     // the JSON-RPC id, as its JSON text
+	Trace        string     // the trace that the request belongs to (W3C Trace Context): 32 hexadecimal digits
+	Approval     string     // the approval that was asked for, given or used
 	Arguments    doc.Value  // redacted by the log when written; a keyed digest of the whole goes beside
 	Verdict      string     // allow, ask, deny
 	Check        string     // the check that decided
@@ -61,8 +63,15 @@ const (
 
 // The events that only the log itself writes.
 const (
-	eventRepair  = "repair"
-	eventRestart = "restart"
+	eventRepair   = "repair"
+	eventRestart  = "restart"
+	eventRotation = "rotation"
+)
+
+// The phases of a call's records.
+const (
+	PhaseVerdict = "verdict" // before the call is forwarded
+	PhaseOutcome = "outcome" // when it has ended
 )
 
 // timeLayout is RFC 3339 in UTC with milliseconds; always of the same length.
@@ -74,7 +83,7 @@ const (
 	eventStart = `","event":"`
 )
 
-var errEvent = errors.New("audit: repair and restart records are the log's own")
+var errEvent = errors.New("audit: repair, restart and rotation records are the log's own")
 
 // headroom is kept free before a record for its seq, which is known only when the log
 // is locked: a line feed, the member, 20 digits.
@@ -84,7 +93,7 @@ func (r *Record) check() error {
 	if r.Event == "" {
 		return errors.New("audit: a record needs an event")
 	}
-	if r.Event == eventRepair || r.Event == eventRestart {
+	if r.Event == eventRepair || r.Event == eventRestart || r.Event == eventRotation {
 		return errEvent
 	}
 	if y := r.Time.UTC().Year(); y < 0 || y > 9999 {
@@ -102,7 +111,7 @@ func (e *encoder) record(r *Record) {
 	e.buf = append(e.buf, timeStart...)
 	e.buf = when.UTC().AppendFormat(e.buf, timeLayout)
 	e.buf = append(e.buf, `","event":`...)
-	e.buf = appendCut(e.buf, r.Event, MaxName)
+	e.write(r.Event, MaxName)
 	e.name(`,"phase":`, r.Phase)
 	e.count(`,"ref":`, r.Ref)
 	e.name(`,"session":`, r.Session)
@@ -113,6 +122,8 @@ func (e *encoder) record(r *Record) {
 	e.text(`,"target":`, r.Target)
 	e.count(`,"call":`, r.Call)
 	e.name(`,"request":`, r.Request)
+	e.name(`,"trace":`, r.Trace)
+	e.name(`,"approval":`, r.Approval)
 	e.arguments(r.Arguments)
 	e.name(`,"verdict":`, r.Verdict)
 	e.name(`,"check":`, r.Check)
@@ -133,7 +144,8 @@ func (e *encoder) text(member, value string) { e.member(member, value, MaxText) 
 
 func (e *encoder) member(member, value string, limit int) {
 	if value != "" {
-		e.buf = appendCut(append(e.buf, member...), value, limit)
+		e.buf = append(e.buf, member...)
+		e.write(value, limit)
 	}
 }
 

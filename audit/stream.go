@@ -9,7 +9,7 @@ import (
 // Stream returns a log that is written to w, one line at a time, and starts with record 1:
 // whoever reads w keeps it. A record that was not written whole cannot be taken back
 // there, so after it every Append fails. Append waits as long as w does. Close does not
-// close w, and Path is "-".
+// close w, and Path is "-". Of opt, Sync and Rotate do not count: w has its own.
 func Stream(w io.Writer, opt Options) *Log {
 	var broken error
 	l := &Log{
@@ -29,5 +29,6 @@ func Stream(w io.Writer, opt Options) *Log {
 		},
 		truncate: func(*os.File, int64) error { return errors.New("what was written cannot be taken back") },
 	}
+	l.commits.start(SyncNone, nil)
 	return l
 }

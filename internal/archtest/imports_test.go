@@ -51,7 +51,7 @@ var mayImport = map[string][]string{
 	"internal/relay":     {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/config", "internal/mcp", "internal/pins", "internal/quote", "internal/stdio", "policy"},
 	"internal/gateway":   {".", "audit", "contract", "doc", "internal/bridge", "internal/mcp", "internal/pins", "internal/quote", "internal/relay", "internal/stdio", "internal/streamhttp", "internal/upstream", "policy"},
 	"internal/decide":    {".", "audit", "contract", "doc", "internal/mcp", "internal/quote", "policy"},
-	"internal/lint":      {".", "contract", "doc", "flow", "internal/config", "internal/quote", "internal/strictyaml", "policy"},
+	"internal/lint":      {".", "audit", "contract", "doc", "flow", "internal/config", "internal/quote", "internal/strictyaml", "policy"},
 	"internal/demo":      {"audit", "internal/quote"},
 	"internal/packscore": {"contract", "doc", "internal/quote", "internal/strictyaml"},
 

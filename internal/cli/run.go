@@ -206,7 +206,7 @@ func (r *running) prepare(stdout io.Writer) (err error) {
 	case "-":
 		r.record = audit.Stream(stdout, auditOptions(r.fleet.cfg.Audit))
 	default:
-		if r.record, err = openLog(r.fleet.auditPath, r.fleet.cfg.Audit); err != nil {
+		if r.record, err = openLog(r.fleet.auditPath, r.fleet.cfg.Audit, r.log); err != nil {
 			return err
 		}
 	}

@@ -91,7 +91,7 @@ func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, e
 		return nil, err
 	}
 	if auditPath != "" {
-		if s.log, err = openLog(auditPath, cfg.Audit); err != nil {
+		if s.log, err = openLog(auditPath, cfg.Audit, log); err != nil {
 			return nil, err
 		}
 		s.relay.Audit = s.log
@@ -169,8 +169,10 @@ func pinStore(o own) (*pins.Store, error) {
 	return pins.Open(filepath.Join(filepath.Dir(o.stateLog), "pins"))
 }
 
-func openLog(path string, a config.Audit) (*audit.Log, error) {
-	log, err := audit.Open(path, auditOptions(a))
+func openLog(path string, a config.Audit, said *slog.Logger) (*audit.Log, error) {
+	opt := auditOptions(a)
+	opt.Warn = func(what string, err error) { said.Error(what, "log", path, "error", err) }
+	log, err := audit.Open(path, opt)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -182,7 +184,7 @@ func auditOptions(a config.Audit) audit.Options {
 	if key := os.Getenv("SALLYPORT_AUDIT_KEY"); key != "" {
 		r.Key = []byte(key)
 	}
-	return audit.Options{Redaction: r, NoChain: a.NoChain}
+	return audit.Options{Redaction: r, NoChain: a.NoChain, Sync: a.Sync, Rotate: a.Rotate}
 }
 
 // writeRoots are the directories that the server's own command line names by

@@ -12,6 +12,7 @@ const (
 	upstreamForm  = `^[A-Za-z0-9_.-]{1,64}$`
 	variableForm  = `^[A-Za-z_][A-Za-z0-9_]*$`
 	durationForm  = `^[0-9]+(ms|s|m|h|d)$`
+	sizeForm      = `^[0-9]+([KMG]i?B)$`
 	separatorForm = `^[A-Za-z0-9_.-]{1,8}$`
 	selectorForm  = `^(args|tool|upstream|resource|prompt|caller)([.\[].*)?$`
 	argumentsForm = `^args([.\[].*)?$`
@@ -176,7 +177,15 @@ var objects = []object{
 		{"redact", "selectors of arguments that are replaced by a digest", listOrNone(shaped(argumentsForm)), false},
 		{"redact_key_patterns", "RE2 patterns of keys whose values are replaced", listOrNone(typed("string")), false},
 		{"on_failure", "a verdict that cannot be written: refuse the call, or let it run; default deny", enum("deny", "continue"), false},
+		{"sync", "when records are forced to the disk: always before they count, or every second (interval), or when the system likes (none); default interval", enum("always", "interval", "none"), false},
+		{"rotate", "when the log goes on in a new file; default never", ref("rotate"), false},
 	}, nil},
+	{"rotate", "when the log goes on in a new file", []key{
+		{"max_size", "of one file: 100MiB", shaped(sizeForm), false},
+		{"max_age", "of a file, from its first record: 7d", ref("duration"), false},
+		{"keep", "older files that are kept; default all", integer(1, maxKeep), false},
+		{"compress", "older files, by gzip; default false", typed("boolean"), false},
+	}, fragment{{"anyOf", []any{fragment{{"required", []string{"max_size"}}}, fragment{{"required", []string{"max_age"}}}}}}},
 }
 
 // sends is what an entry with destinations has to say.

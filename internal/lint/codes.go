@@ -73,6 +73,7 @@ var Codes = []Code{
 	{"SP504", "unrecorded-calls-run", Warning, "", "audit.on_failure: continue"},
 	{"SP505", "nothing-redacted", Warning, "", "audit.redact_key_patterns: []"},
 	{"SP506", "no-policy", Note, "", "no policy is defined, so every tool is allowed and contracts and the flow guard"},
+	{"SP507", "not-forced-to-disk", Note, "", "audit.sync: none"},
 
 	{"SP901", "accept-without-reason", Warning, "", "an accept comment without a reason, without a code or not spelled right; it accepts nothing"},
 	{"SP902", "accept-of-nothing", Warning, "", "an accept comment for a finding that is not there"},

@@ -70,6 +70,7 @@
 //	SP504  warning  unrecorded-calls-run: audit.on_failure: continue
 //	SP505  warning  nothing-redacted: audit.redact_key_patterns: []
 //	SP506  note     no-policy: no policy is defined, so every tool is allowed and contracts and the flow guard
+//	SP507  note     not-forced-to-disk: audit.sync: none
 //	SP901  warning  accept-without-reason: an accept comment without a reason, without a code or not spelled right; it accepts nothing
 //	SP902  warning  accept-of-nothing: an accept comment for a finding that is not there
 //
