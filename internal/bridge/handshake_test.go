@@ -346,6 +346,12 @@ func TestHandshakeCancel(t *testing.T) {
 			if o := <-c.end; !errors.Is(o.err, cause) {
 				t.Errorf("ended with %s, %v, want %v", o.m.Raw, o.err, cause)
 			}
+			if asked := strings.HasPrefix(name, "by its") || strings.HasPrefix(name, "by a"); asked {
+				want(t, "withdrawn", string((<-c.got).Raw), note("notifications/cancelled", `{"requestId":`+q.ID.Raw()+`}`))
+			}
+			if len(r.asked) > 0 {
+				t.Error("the question is remembered")
+			}
 			send(t, r, result(q.ID.Raw(), `{"roots":[]}`)) // late, and dropped
 			if n := len(r.server.requests()); n != 1 {
 				t.Errorf("%d requests", n)

@@ -71,6 +71,17 @@ func TestListen(t *testing.T) {
 
 func at2(m mcp.Message, name string) string { return text(at(m.Params, name)) }
 
+// Nothing is told before the acknowledgement.
+func TestListenAcknowledgesFirst(t *testing.T) {
+	r := newStateless(t, `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`, func(_ context.Context, m mcp.Message, tell func(string)) (string, error) {
+		tell(note("notifications/tools/list_changed", `{}`))
+		tell(note("notifications/resources/updated", `{"uri":"a:1"}`))
+		return answer(m, `{}`)
+	})
+	l := do(t, r, req(1, "subscriptions/listen", listenTo(`{"toolsListChanged":true,"resourceSubscriptions":["a:1"]}`)))
+	want(t, "first", l.next().Method, "notifications/subscriptions/acknowledged")
+}
+
 // A resource is subscribed to once, and unsubscribed from when nobody is left.
 func TestListenCountsSubscriptions(t *testing.T) {
 	asked := make(chan string, 16)

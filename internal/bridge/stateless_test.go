@@ -223,6 +223,27 @@ func TestRequestStateIsBound(t *testing.T) {
 	}
 }
 
+// What a retry declares counts from then on, and not what the first request did.
+func TestRetryDeclaresForItself(t *testing.T) {
+	r := newStateless(t, legacyEverything, nil)
+	levels := make(chan string, 4)
+	inner := r.asking(formQuestion, formQuestion)
+	r.server.script = func(ctx context.Context, m mcp.Message, tell func(string)) (string, error) {
+		if m.Method == "logging/setLevel" {
+			levels <- at2(m, "level")
+			return answer(m, `{}`)
+		}
+		return inner(ctx, m, tell)
+	}
+	r.waitInitialized(t)
+	state, _ := parkedState(t, do(t, r, req(1, "tools/call", `{"name":"x","_meta":`+modern("")+`}`)).result())
+	got := do(t, r, req(2, "tools/call", `{"name":"x","requestState":`+state+`,"inputResponses":{"q1":{}},"_meta":{"io.modelcontextprotocol/logLevel":"alert","io.modelcontextprotocol/clientCapabilities":{}}}`)).result()
+	if !strings.Contains(text(at(got, "got")), `"id":"s1","error"`) {
+		t.Errorf("%s", got)
+	}
+	want(t, "level", <-levels, "alert")
+}
+
 func TestMissingAnswersAreAskedForAgain(t *testing.T) {
 	r := newStateless(t, legacyEverything, nil)
 	both := make(chan struct{})
@@ -311,6 +332,28 @@ func TestAnsweredWhileParked(t *testing.T) {
 	want(t, "what was kept", string((<-c.got).Raw), note("notifications/message", `{"level":"error","data":1}`))
 	if len(c.got)+len(r.server.sent) > 0 {
 		t.Error("more came")
+	}
+}
+
+// A server that answers a call without its own question being answered gets one answer to that
+// all the same, and no second one with the retry.
+func TestAnsweredWithoutTheQuestion(t *testing.T) {
+	r := newStateless(t, legacyEverything, nil)
+	goOn := make(chan struct{})
+	r.server.script = func(_ context.Context, m mcp.Message, tell func(string)) (string, error) {
+		tell(`{"jsonrpc":"2.0","id":1,` + formQuestion + `}`)
+		<-goOn
+		return answer(m, `{"content":[]}`)
+	}
+	r.waitInitialized(t)
+	state, _ := parkedState(t, do(t, r, req(1, "tools/call", `{"name":"x","_meta":`+modern("")+`}`)).result())
+	close(goOn)
+	if m := <-r.server.sent; m.ID.Raw() != "1" || m.Error == nil {
+		t.Errorf("%s", m.Raw)
+	}
+	do(t, r, req(2, "tools/call", `{"name":"x","requestState":`+state+`,"inputResponses":{"q1":{}},"_meta":`+modern("")+`}`)).result()
+	if len(r.server.sent) > 0 {
+		t.Errorf("a second answer: %s", (<-r.server.sent).Raw)
 	}
 }
 
