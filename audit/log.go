@@ -34,6 +34,7 @@ var lockWait = 10 * time.Second
 type Log struct {
 	path    string
 	noChain bool
+	stream  bool // of Stream: there is no file
 	red     *redactor
 
 	mu       sync.Mutex // held for a whole append: the file's lock is per open file
@@ -151,6 +152,9 @@ func (l *Log) forget() {
 
 // locked runs do while the file is open, locked and known.
 func (l *Log) locked(do func() error) error {
+	if l.stream {
+		return do()
+	}
 	if l.f == nil {
 		if err := l.open(); err != nil {
 			return err

@@ -170,16 +170,19 @@ func pinStore(o own) (*pins.Store, error) {
 }
 
 func openLog(path string, a config.Audit) (*audit.Log, error) {
-	key := os.Getenv("SALLYPORT_AUDIT_KEY")
-	r := audit.Redaction{KeyPatterns: a.KeyPatterns, Selectors: a.Redact, MaxValue: a.MaxValue, DropArguments: a.DropArguments}
-	if key != "" {
-		r.Key = []byte(key)
-	}
-	log, err := audit.Open(path, audit.Options{Redaction: r, NoChain: a.NoChain})
+	log, err := audit.Open(path, auditOptions(a))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return log, nil
+}
+
+func auditOptions(a config.Audit) audit.Options {
+	r := audit.Redaction{KeyPatterns: a.KeyPatterns, Selectors: a.Redact, MaxValue: a.MaxValue, DropArguments: a.DropArguments}
+	if key := os.Getenv("SALLYPORT_AUDIT_KEY"); key != "" {
+		r.Key = []byte(key)
+	}
+	return audit.Options{Redaction: r, NoChain: a.NoChain}
 }
 
 // writeRoots are the directories that the server's own command line names by
@@ -223,7 +226,7 @@ func sayStart(log *slog.Logger, f wrapFlags, cfg *config.Config, pol *policy.Pol
 		log.Info("no policy is configured: every tool, resource and prompt is allowed; packs, the fallback contracts and the flow check are what guards")
 	}
 	for _, f := range lint.Check(cfg, lint.Options{Now: time.Now()}).Findings {
-		if f.Severity >= lint.Warning {
+		if f.Severity >= lint.Warning && f.Code != "SP111" { // one server has no prefix
 			log.Warn(f.Text, "code", f.Code, "at", f.Place())
 		}
 	}
@@ -234,7 +237,7 @@ func sayStart(log *slog.Logger, f wrapFlags, cfg *config.Config, pol *policy.Pol
 	}
 	for _, section := range []string{"server", "upstreams", "tokens"} {
 		if len(cfg.Sources) > 0 && cfg.Sources[0].Root.Get(section) != nil {
-			log.Info("this section of the configuration is not used: wrap fronts the one server of its command line, and its caller is always local", "section", section)
+			log.Info("this section of the configuration is not used: wrap fronts the one server of its command line, and its caller is always local; sallyport run uses it", "section", section)
 		}
 	}
 	if auditPath == "" {

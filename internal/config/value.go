@@ -106,3 +106,18 @@ func absolute(n *strictyaml.Node, p *strictyaml.Problems, file, s string) (path 
 	}
 	return filepath.Clean(s), true
 }
+
+// readFileName reads the name of a file that is opened later; what says what to write
+// where there is none.
+func readFileName(n *strictyaml.Node, p *strictyaml.Problems, file, what string) string {
+	s, ok := n.Str(p)
+	if !ok {
+		return ""
+	}
+	if s == "" || strings.HasSuffix(s, "/") || filepath.Base(s) == "." || filepath.Base(s) == ".." {
+		p.Add(n, "%s", what)
+		return ""
+	}
+	path, _ := absolute(n, p, file, s)
+	return path
+}

@@ -42,6 +42,8 @@ type conversation struct {
 	idle    *time.Timer // nil: no limit
 	ended   chan struct{}
 	gone    chan struct{}
+
+	buried bool // nothing is left of it; guarded by the server's lock
 }
 
 func newConversation(s *Server, beside func(mcp.Message)) *conversation {
@@ -188,10 +190,10 @@ func (c *conversation) finishLocked(why error) {
 // bury returns when nothing is left of the conversation, and tells.
 func (c *conversation) bury() {
 	c.wire.stop(context.Background())
+	c.s.buried(c)
 	c.besideMu.Lock() // beside has returned, and is not called again
 	close(c.gone)
 	c.besideMu.Unlock()
-	c.s.buried(c)
 }
 
 // Era is that of Conn.

@@ -311,7 +311,7 @@ func TestEnvironmentIsTheConfiguredOne(t *testing.T) {
 	t.Setenv("HOME", "/home/ann")
 	s := newFake(t, "legacy", func(o *Options) { o.Env = append(o.Env, "OWN=x y") })
 	c := open(t, s, handshakeClient, nil)
-	if got := do(t, c, req(1, "test/environ", "{}"), nil); string(got.Result) != `{"count":2,"home":"","own":"x y"}` {
+	if got := do(t, c, req(1, "test/environ", "{}"), nil); string(got.Result) != `{"count":3,"home":"","own":"x y"}` {
 		t.Errorf("%s", got.Result)
 	}
 }

@@ -20,7 +20,7 @@ func newFake(t *testing.T, traits string, change func(*Options)) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Name: "fake", Command: self, Env: []string{"SALLYPORT_TEST_ROLE=" + traits}, Log: testLog(t)}
+	o := Options{Name: "fake", Command: self, Env: []string{"SALLYPORT_TEST_ROLE=" + traits, "GORACE=atexit_sleep_ms=0"}, Log: testLog(t)}
 	if change != nil {
 		change(&o)
 	}

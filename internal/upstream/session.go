@@ -24,8 +24,9 @@ type session struct {
 	ctx     context.Context // ends with stop
 	cancel  context.CancelFunc
 	running sync.WaitGroup
+	posting sync.WaitGroup
 
-	mu        sync.Mutex // guards all below, and adding to running
+	mu        sync.Mutex // guards all below, and adding to running and posting
 	era       Era
 	listening bool
 	stopped   bool
@@ -140,23 +141,24 @@ func (h *session) cancelled(r *request) {
 	}
 }
 
-// post sends a message of this package's own without waiting for it.
+// post sends a message of this package's own without waiting for it. The end of the session
+// waits: what it cancelled would run on at a server that keeps no sessions.
 func (h *session) post(frame []byte) {
-	h.start(func() {
-		ctx, cancel := context.WithTimeout(h.ctx, cancelWait)
+	h.start(&h.posting, func() {
+		ctx, cancel := context.WithTimeout(h.hurry, cancelWait)
 		defer cancel()
-		if err := h.client.Send(ctx, frame); err != nil && h.ctx.Err() == nil {
+		if err := h.client.Send(ctx, frame); err != nil {
 			h.c.s.log.Debug("a message could not be sent", "error", err)
 		}
 	})
 }
 
 // start runs f beside, unless the session is over.
-func (h *session) start(f func()) {
+func (h *session) start(group *sync.WaitGroup, f func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.stopped {
-		h.running.Go(f)
+		group.Go(f)
 	}
 }
 
@@ -183,7 +185,7 @@ func (h *session) listen() {
 	if skip {
 		return
 	}
-	h.start(func() {
+	h.start(&h.running, func() {
 		shared := h.client.Shared()
 		err := h.client.Listen(h.ctx, func(m mcp.Message) error {
 			h.c.hand(m, nil, shared)
@@ -239,6 +241,7 @@ func (h *session) stop(ctx context.Context) {
 	if !first {
 		return
 	}
+	h.posting.Wait()
 	ctx, cancel := context.WithTimeout(h.hurry, cancelWait)
 	defer cancel()
 	if err := h.client.Close(ctx); err != nil {

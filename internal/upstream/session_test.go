@@ -246,6 +246,9 @@ func TestLostSession(t *testing.T) {
 	if !errors.Is(c.Err(), ErrDied) {
 		t.Error(c.Err())
 	}
+	if err := c.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	c = open(t, s, onlyHandshake, nil)
 	do(t, c, req(1, "ping", "{}"), nil)
 	if err := c.Close(t.Context()); err != nil {
@@ -295,13 +298,13 @@ func TestCancelledOverHTTP(t *testing.T) {
 				t.Fatal(err)
 			}
 			<-gone
+			if err := c.Close(t.Context()); err != nil { // at once: the cancellation comes all the same
+				t.Error(err)
+			}
 			if client.Era == Handshake {
 				if m := notes.next(t); m.Method != "notifications/cancelled" || string(memberOf(m.Params, "requestId")) != "5" {
 					t.Errorf("%s", m.Raw)
 				}
-			}
-			if err := c.Close(t.Context()); err != nil {
-				t.Error(err)
 			}
 			if l := notes.methods(); len(l) > 0 {
 				t.Error(l)
@@ -315,4 +318,27 @@ func metaFor(e Era) string {
 		return modernMeta
 	}
 	return "{}"
+}
+
+// What was to be sent when the conversation ended is sent before the client is closed.
+func TestEndWaitsForWhatIsBeingSent(t *testing.T) {
+	s, _ := serveHTTP(t, post(func(m mcp.Message, _ http.Header) (int, string) {
+		if m.Method == "initialize" {
+			return initialized(m)
+		}
+		return 202, ""
+	}), nil)
+	c := open(t, s, onlyHandshake, nil)
+	h := c.(*conversation).wire.(*session)
+	sent := make(chan error, 1)
+	h.start(&h.posting, func() {
+		<-h.ctx.Done()
+		sent <- h.client.Send(h.hurry, cancelled(mcp.IntID(1)))
+	})
+	if err := c.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
 }

@@ -127,11 +127,9 @@ func (s *Server) admitted(c *conversation, known eras) bool {
 	}
 	s.eras = known
 	s.pause.failures, s.pause.until = 0, time.Time{}
-	select {
-	case <-c.gone: // already, and nobody else gives the slot back
+	if c.buried { // already, and nobody else gives the slot back
 		s.slots--
 		return true
-	default:
 	}
 	s.conns[c] = true
 	if !c.isOver() {
@@ -173,6 +171,7 @@ func (s *Server) lost(c *conversation, why error, greeted bool) {
 func (s *Server) buried(c *conversation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	c.buried = true
 	if s.conns[c] {
 		delete(s.conns, c)
 		s.slots--

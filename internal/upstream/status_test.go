@@ -162,9 +162,10 @@ func TestOneOfSeveralEnds(t *testing.T) {
 		if st := s.Status(); st.State != Up || st.Conns != 1 {
 			t.Errorf("%+v", st)
 		}
+		s.eras[Stateless] = silent
 		b.(*conversation).end(ErrDied)
-		if st := s.Status(); st.State != Down {
-			t.Errorf("%+v", st)
+		if st := s.Status(); st.State != Down || s.eras[Stateless] != unknown {
+			t.Errorf("%+v, %v", st, s.eras)
 		}
 	})
 }
