@@ -70,7 +70,7 @@ func (s *StatelessConn) forward(ctx context.Context, m mcp.Message, onMessage fu
 	if err != nil {
 		return mcp.Message{}, err
 	}
-	defer c.line.detach(w)
+	defer c.line.detach()
 	for {
 		select {
 		case <-c.finished:
