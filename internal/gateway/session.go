@@ -45,7 +45,7 @@ type session struct {
 	open        int           // calls that wait for an answer, subscriptions apart
 	idle        chan struct{} // closed when draining and open is 0
 	links       map[string]*link
-	replaced    []*link           // of upstreams that a reload is just replacing; swap closes them
+	replaced    []*link          // of upstreams that a reload is just replacing; swap closes them
 	calls       map[string]*call // by the client's id, if ids are unique
 	everyCall   map[*call]struct{}
 	legs        map[string]*leg
