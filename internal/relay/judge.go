@@ -21,6 +21,8 @@ func (r *Relay) judge(c *call, m mcp.Message) (why string) {
 		return r.judgeNamed(c, m, policy.Prompt)
 	case "resources/read", "resources/subscribe":
 		return r.judgeURI(c, m)
+	case "resources/unsubscribe":
+		return r.judgeUnsubscribe(c, m)
 	case "completion/complete":
 		return r.judgeCompletion(c, m)
 	case "subscriptions/listen":

@@ -64,6 +64,7 @@ const (
 	maxOpen       = 10_000    // requests of one direction that wait for an answer
 	maxCancelled  = 1_000     // cancelled ids remembered, so that a late answer is not taken for another's
 	maxStates     = 1_024     // requestState values of the upstream remembered
+	maxFollows    = 1_024     // subscriptions remembered
 	inlineOutput  = 256 << 10 // bytes; larger output may be recorded beside the server's reader
 	waitingFrames = 4         // times MaxMessage: bytes of requests that were not forwarded yet
 )
@@ -98,6 +99,7 @@ type Relay struct {
 	stateAge  [][32]byte
 	tasks     map[string]*task // that calls of the client's began, by id
 	taskAge   []string
+	follows   map[[32]byte]bool // URIs that the client has subscribed to, by their hash
 	hosted    map[string]string // tasks that requests of the server's began with the client: their methods
 	hostedAge []string
 	open      int           // requests that still get an answer
@@ -137,7 +139,7 @@ func New(opt Options) *Relay {
 		opt: opt, log: opt.Log,
 		calls: make(map[string]*call), cancelled: make(map[string]*call), asked: make(map[string]asked),
 		own: make(map[string]*listing), states: make(map[[32]byte]sallyport.DecisionID),
-		tasks: make(map[string]*task), hosted: make(map[string]string), idle: make(chan struct{}),
+		follows: make(map[[32]byte]bool), tasks: make(map[string]*task), hosted: make(map[string]string), idle: make(chan struct{}),
 		declared: pins.CapabilitiesOf(sallyport.Value{}),
 	}
 	r.SetPolicy(opt.Policy, opt.DryRun)

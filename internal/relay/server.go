@@ -286,6 +286,8 @@ func (r *Relay) learn(c *call, v doc.Value) {
 		if !r.opt.Session.Listing(r.opt.Upstream, r.tools(v)) {
 			r.catalogueStale()
 		}
+	case "resources/subscribe", "resources/unsubscribe":
+		r.followed(c)
 	case "resources/list":
 		r.opt.Session.Listed(r.opt.Upstream, texts(v.Get("resources"), "uri"))
 	case "resources/templates/list":
