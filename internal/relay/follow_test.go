@@ -1,11 +1,17 @@
 package relay
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/sallyport-dev/sallyport"
+)
 
 // A URI that the client may not read does not reach the server by way of unsubscribe, one
-// that it has subscribed to can be given up.
+// that it has subscribed to can be given up, at no cost.
 func TestUnsubscribeIsJudged(t *testing.T) {
-	g := newRig(t, rigOptions{config: `
+	g := newRig(t, rigOptions{engine: func(o *sallyport.Options) {
+		o.RateLimits = map[string]sallyport.RateLimit{"once": {Rate: 1.0 / 3600, Burst: 1}}
+	}, config: `
 version: 1
 rate_limits:
   once: {rate: 1, per: 1h, burst: 1}

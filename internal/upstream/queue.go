@@ -68,10 +68,12 @@ func (q *queue) put(ctx context.Context, over <-chan struct{}, frame []byte, r *
 	}
 }
 
-// force queues a frame whether there is room or not.
+// force queues a frame without waiting, whether there is room for those who wait or not.
+// From a multiple of that on it is dropped: a server that reads nothing could make this
+// program write to it for ever.
 func (q *queue) force(frame []byte) {
 	q.mu.Lock()
-	if q.err != nil {
+	if q.err != nil || len(q.frames) >= 4*maxQueued || q.bytes >= 4*maxQueuedBytes {
 		q.mu.Unlock()
 		return
 	}

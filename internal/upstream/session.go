@@ -15,6 +15,10 @@ import (
 // cancelWait is how long it may take to tell a server that a request is cancelled.
 const cancelWait = 5 * time.Second
 
+// maxRefusals bounds how many refusals are on their way to a server at once: it can cause one
+// with each line that it sends.
+const maxRefusals = 256
+
 // session is the wire to an HTTP server: at most one session there.
 type session struct {
 	c       *conversation
@@ -25,6 +29,7 @@ type session struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 	posting sync.WaitGroup
+	refuses chan struct{} // holds one for each refusal on its way
 
 	mu        sync.Mutex // guards all below, and adding to running and posting
 	era       Era
@@ -39,7 +44,7 @@ type session struct {
 func (s *Server) connect(beside func(mcp.Message)) (*conversation, error) {
 	o := s.opt
 	c := newConversation(s, beside)
-	h := &session{c: c}
+	h := &session{c: c, refuses: make(chan struct{}, maxRefusals)}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.hurry, h.hurried = context.WithCancel(context.Background())
 	var err error
@@ -73,7 +78,19 @@ func (h *session) refused(bad *mcp.ParseError) {
 	if bad.Kind != mcp.Request || bad.ID.IsZero() {
 		return
 	}
-	h.post(mcp.ErrorResponse(bad.ID, bad.Code, bad.Reason, nil))
+	select {
+	case h.refuses <- struct{}{}:
+	default:
+		h.c.s.log.Debug("a refusal is not sent: too many are on their way")
+		return
+	}
+	frame := mcp.ErrorResponse(bad.ID, bad.Code, bad.Reason, nil)
+	if !h.start(&h.posting, func() {
+		h.tell(frame)
+		<-h.refuses
+	}) {
+		<-h.refuses
+	}
 }
 
 // do is that of wire.
@@ -143,23 +160,25 @@ func (h *session) cancelled(r *request) {
 
 // post sends a message of this package's own without waiting for it. The end of the session
 // waits: what it cancelled would run on at a server that keeps no sessions.
-func (h *session) post(frame []byte) {
-	h.start(&h.posting, func() {
-		ctx, cancel := context.WithTimeout(h.hurry, cancelWait)
-		defer cancel()
-		if err := h.client.Send(ctx, frame); err != nil {
-			h.c.s.log.Debug("a message could not be sent", "error", err)
-		}
-	})
+func (h *session) post(frame []byte) { h.start(&h.posting, func() { h.tell(frame) }) }
+
+func (h *session) tell(frame []byte) {
+	ctx, cancel := context.WithTimeout(h.hurry, cancelWait)
+	defer cancel()
+	if err := h.client.Send(ctx, frame); err != nil {
+		h.c.s.log.Debug("a message could not be sent", "error", err)
+	}
 }
 
 // start runs f beside, unless the session is over.
-func (h *session) start(group *sync.WaitGroup, f func()) {
+func (h *session) start(group *sync.WaitGroup, f func()) (begun bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.stopped {
-		group.Go(f)
+	if h.stopped {
+		return false
 	}
+	group.Go(f)
+	return true
 }
 
 func (h *session) send(ctx context.Context, m mcp.Message) error {
