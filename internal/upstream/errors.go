@@ -21,7 +21,9 @@ var (
 	// ErrDied: the process ended, closed its output, or the session is lost.
 	ErrDied = errors.New("the conversation with the server is over")
 	// ErrTooMany: there are as many conversations as are allowed.
-	ErrTooMany = errors.New("too many conversations with this server")
+	ErrTooMany = errors.New("too many conversations with this server: max_sessions of the upstream bounds them")
+	// ErrShare: the caller has as many of them as one may have.
+	ErrShare = errors.New("this caller has too many conversations with this server: one may have three quarters of max_sessions")
 	// ErrUnreachable: the server could not be reached, or the connection broke.
 	ErrUnreachable = errors.New("the server cannot be reached")
 	// ErrTimeout: the server was silent about a request for too long.

@@ -57,6 +57,9 @@ type Options struct {
 // Client is for whom a conversation is opened, and what the server is greeted with.
 type Client struct {
 	Era Era
+	// Caller is who takes the slot: one caller gets three quarters of them at most, so that
+	// it cannot keep all others out. "": there is no such limit.
+	Caller string
 	// Params is the raw params of the client's initialize (Handshake), or those of a
 	// server/discover that carries the client's _meta (Stateless).
 	Params []byte
@@ -93,7 +96,8 @@ type Server struct {
 
 	mu     sync.Mutex // guards all below; taken after that of a conversation
 	closed bool
-	slots  int // conversations and Opens
+	slots  int            // conversations and Opens
+	share  map[string]int // of them, by caller; "" is not counted
 	conns  map[*conversation]bool
 	eras   eras
 	pause  pause
@@ -111,7 +115,7 @@ func New(o Options) (*Server, error) {
 	if o.MaxConns <= 0 {
 		o.MaxConns = DefaultMaxConns
 	}
-	s := &Server{opt: o, log: logFor(o.Log, o.Name), conns: map[*conversation]bool{}, status: Status{Name: o.Name}, probe: probeTime}
+	s := &Server{opt: o, log: logFor(o.Log, o.Name), conns: map[*conversation]bool{}, share: map[string]int{}, status: Status{Name: o.Name}, probe: probeTime}
 	s.base, s.stop = context.WithCancelCause(context.Background())
 	s.dial = s.startProcess
 	if o.URL != "" {
@@ -139,7 +143,7 @@ func (s *Server) Open(ctx context.Context, c Client, beside func(mcp.Message)) (
 	if c.Era != Handshake && c.Era != Stateless || c.Params == nil {
 		return nil, mcp.Message{}, fmt.Errorf("%w: no greeting", ErrNotSent)
 	}
-	if err := s.admit(); err != nil {
+	if err := s.admit(c.Caller); err != nil {
 		return nil, mcp.Message{}, err
 	}
 	defer s.opening.Done()
@@ -151,7 +155,7 @@ func (s *Server) Open(ctx context.Context, c Client, beside func(mcp.Message)) (
 	defer context.AfterFunc(s.base, func() { end(ErrClosed) })()
 	made, hello, err := s.greet(limited, c, beside)
 	if err != nil {
-		s.release()
+		s.release(c.Caller)
 		if ctx.Err() == nil && !errors.Is(err, ErrClosed) && !errors.Is(err, ErrNotSent) {
 			s.startFailed(began, err)
 		}
@@ -162,8 +166,8 @@ func (s *Server) Open(ctx context.Context, c Client, beside func(mcp.Message)) (
 
 var errStart = fmt.Errorf("%w: it was not ready in time", ErrTimeout)
 
-// admit takes a slot.
-func (s *Server) admit() error {
+// admit takes a slot for a caller.
+func (s *Server) admit(caller string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -175,15 +179,31 @@ func (s *Server) admit() error {
 	if s.slots >= s.opt.MaxConns {
 		return ErrTooMany
 	}
+	if caller != "" {
+		if s.share[caller] >= s.opt.MaxConns-s.opt.MaxConns/4 {
+			return ErrShare
+		}
+		s.share[caller]++
+	}
 	s.slots++
 	s.opening.Add(1)
 	return nil
 }
 
-func (s *Server) release() {
+func (s *Server) release(caller string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.releaseLocked(caller)
+}
+
+func (s *Server) releaseLocked(caller string) {
 	s.slots--
+	if caller == "" {
+		return
+	}
+	if s.share[caller]--; s.share[caller] == 0 {
+		delete(s.share, caller)
+	}
 }
 
 // Close ends all conversations and returns when nothing is left of them, or when ctx ends.

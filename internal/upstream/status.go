@@ -128,7 +128,7 @@ func (s *Server) admitted(c *conversation, known eras) bool {
 	s.eras = known
 	s.pause.failures, s.pause.until = 0, time.Time{}
 	if c.buried { // already, and nobody else gives the slot back
-		s.slots--
+		s.releaseLocked(c.caller)
 		return true
 	}
 	s.conns[c] = true
@@ -174,7 +174,7 @@ func (s *Server) buried(c *conversation) {
 	c.buried = true
 	if s.conns[c] {
 		delete(s.conns, c)
-		s.slots--
+		s.releaseLocked(c.caller)
 	}
 }
 

@@ -258,3 +258,39 @@ func TestClock(t *testing.T) {
 		c.heard()
 	})
 }
+
+// One caller cannot have all conversations: the others still get theirs.
+func TestOneCallerGetsAShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var none error
+		s := ropeServer(t, Options{MaxConns: 4}, &none)
+		ann, bob := onlyHandshake, onlyHandshake
+		ann.Caller, bob.Caller = "ann", "bob"
+		var last Conn
+		for range 3 {
+			c, _, err := s.Open(t.Context(), ann, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = c
+		}
+		if _, _, err := s.Open(t.Context(), ann, nil); !errors.Is(err, ErrShare) {
+			t.Errorf("got %v", err)
+		}
+		if _, _, err := s.Open(t.Context(), bob, nil); err != nil {
+			t.Errorf("another caller got %v", err)
+		}
+		if err := last.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.Open(t.Context(), ann, nil); err != nil {
+			t.Errorf("after one has ended: %v", err)
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.share) != 0 {
+			t.Errorf("%v is left", s.share)
+		}
+	})
+}
