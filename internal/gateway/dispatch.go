@@ -82,17 +82,33 @@ func (c *call) lacks() string {
 	return ""
 }
 
-// to sends the call to an upstream, opening it if need be.
+// maxTries bounds how often a call looks for a link that has not just ended.
+const maxTries = 3
+
+// to sends the call to an upstream, opening it if need be. One that a reload replaces while
+// the call waits for it, or whose conversation ends just then, is looked for again: nothing
+// was sent.
 func (c *call) to(p *place, take func(mcp.Message), edits ...mcp.Edit) {
-	l, err := c.s.link(c.ctx, p)
-	if err != nil {
-		c.fail(mcp.CodeInternal, err.Error())
-		return
+	err := errReplaced
+	for range maxTries {
+		now := c.s.setup().place(p.Name)
+		var l *link
+		if l, err = c.s.link(c.ctx, p); err != nil {
+			if c.s.setup().place(p.Name) != now {
+				continue
+			}
+			break
+		}
+		answered := take
+		if answered == nil {
+			answered = func(m mcp.Message) { c.answered(l, m) }
+		}
+		if c.offer(l, nil, answered, nil, edits...) {
+			return
+		}
+		err = errReplaced
 	}
-	if take == nil {
-		take = func(m mcp.Message) { c.answered(l, m) }
-	}
-	c.forward(l, take, edits...)
+	c.fail(mcp.CodeInternal, err.Error())
 }
 
 // answered gives the client what an upstream answered to a call that was passed on.

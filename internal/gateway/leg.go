@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"errors"
 
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 )
@@ -78,6 +79,19 @@ func (c *call) forward(l *link, take func(mcp.Message), edits ...mcp.Edit) {
 // forwardWith is forward with a place for what comes before the answer, and for the end of
 // a subscription that gets none.
 func (c *call) forwardWith(l *link, beside, take func(mcp.Message), ended func(), edits ...mcp.Edit) {
+	if c.offer(l, beside, take, ended, edits...) {
+		return
+	}
+	if m, bad := mcp.Parse(mcp.ErrorResponse(c.m.ID, mcp.CodeInternal, said+errReplaced.Error(), nil)); bad == nil {
+		take(m)
+	}
+}
+
+var errReplaced = errors.New("the conversation with the server has just ended")
+
+// offer is forwardWith that reports false if the link has ended: nothing was sent, and the
+// call is still to be answered.
+func (c *call) offer(l *link, beside, take func(mcp.Message), ended func(), edits ...mcp.Edit) (taken bool) {
 	g := c.s.newLeg(l, c, take)
 	g.beside, g.ended = beside, ended
 	edits = append(edits, mcp.Edit{Path: []string{"id"}, Value: []byte(g.id.Raw())})
@@ -88,14 +102,18 @@ func (c *call) forwardWith(l *link, beside, take func(mcp.Message), ended func()
 	if err != nil {
 		c.s.takeLeg(g.id)
 		c.fail(mcp.CodeInvalidParams, "the request cannot be passed on: "+err.Error())
-		return
+		return true
 	}
 	if !c.add(g) {
 		c.s.takeLeg(g.id)
-		return
+		return true
 	}
-	l.relay.FromClient(c.ctx, m)
+	if !l.relay.Offer(c.ctx, m) {
+		c.s.takeLeg(g.id)
+		return false
+	}
 	c.handedOver(g)
+	return true
 }
 
 // ask sends a request of the gateway's own, made from m with the edits, and waits for its

@@ -1,9 +1,16 @@
 package gateway
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/sallyport-dev/sallyport/internal/mcp"
+	"github.com/sallyport-dev/sallyport/internal/upstream"
 )
 
 // only is the one session that there is.
@@ -110,4 +117,43 @@ func TestSubscriptionsOutliveAReload(t *testing.T) {
 		}
 		return false
 	})
+}
+
+// A call that waits for a server which a reload replaces meanwhile goes to the new one.
+func TestACallOutlivesTheReloadOfItsServer(t *testing.T) {
+	a, b := toolServer("a", "look"), toolServer("b", "look")
+	r := newRig(t, Options{StartTimeout: time.Millisecond}, a, b)
+	gate, waits := make(chan struct{}), make(chan struct{}, 1)
+	r.setup.Load().place("a").open = func(ctx context.Context, c upstream.Client, beside func(mcp.Message)) (upstream.Conn, mcp.Message, error) {
+		waits <- struct{}{}
+		<-gate
+		return a.open(ctx, c, beside)
+	}
+	caller := newCaller(t, "ann", everything, nil)
+	k := r.stdio(caller)
+	k.initialize()
+	<-waits
+	s := r.only()
+	for i := range 20 {
+		k.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"a__look"}}`, i))
+	}
+	eventually(t, "the calls are there", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.everyCall) == 20
+	})
+	if err := r.Reload(t.Context(), r.with(a), func(string) (Caller, bool) { return caller, true }); err != nil {
+		t.Fatal(err)
+	}
+	close(gate)
+	for got := 0; got < 20; {
+		line := k.next()
+		if message(line).Kind != mcp.Response {
+			continue
+		}
+		got++
+		if !strings.Contains(line, "a ran") {
+			t.Errorf("got %s", line)
+		}
+	}
 }

@@ -47,7 +47,10 @@ type call struct {
 func (r *Relay) FromClient(ctx context.Context, m mcp.Message) {
 	switch m.Kind {
 	case mcp.Request:
-		r.clientRequest(ctx, m)
+		if !r.Offer(ctx, m) {
+			r.log.Warn("a request of the client is refused", "id", quote.Text(m.ID.Raw(), 64), "reason", whyEnded)
+			r.toClient(m.ID, mcp.ErrorResponse(m.ID, mcp.CodeInvalidRequest, "[sallyport] "+whyEnded, nil))
+		}
 	case mcp.Notification:
 		r.clientNotification(ctx, m)
 	case mcp.Response:
@@ -152,9 +155,24 @@ func (r *Relay) rememberCancelled(c *call) {
 // of its own, which a client must not be able to name.
 const unknownMethod = "unknown"
 
-func (r *Relay) clientRequest(ctx context.Context, m mcp.Message) {
+// whyEnded refuses a request that came after the end.
+const whyEnded = "the relay has ended"
+
+// Offer is FromClient for a request, but that it reports false and answers nothing once the
+// relay has ended, or has nothing open any more after Drain: another may take the request.
+func (r *Relay) Offer(ctx context.Context, m mcp.Message) (taken bool) {
 	c := &call{id: m.ID, method: m.Method, ctx: ctx, m: m, arrived: time.Now()}
-	if why, answer := r.register(c); why != "" {
+	why, answer := r.register(c)
+	if why == whyEnded {
+		return false
+	}
+	r.clientRequest(c, m, why, answer)
+	return true
+}
+
+// clientRequest takes a request that was registered, or refused for why.
+func (r *Relay) clientRequest(c *call, m mcp.Message, why string, answer bool) {
+	if why != "" {
 		r.log.Warn("a request of the client is refused", "id", quote.Text(m.ID.Raw(), 64), "reason", why)
 		if answer {
 			r.toClient(m.ID, mcp.ErrorResponse(m.ID, mcp.CodeInvalidRequest, "[sallyport] "+why, nil))
@@ -190,8 +208,8 @@ func (r *Relay) register(c *call) (why string, answer bool) {
 	defer r.mu.Unlock()
 	_, cancelled := r.cancelled[key]
 	switch {
-	case r.ended:
-		return "the relay has ended", true
+	case r.ended || r.idled:
+		return whyEnded, true
 	case r.calls[key] != nil:
 		return "its id is in use by another request", false
 	case r.own[key] != nil, cancelled:
