@@ -207,6 +207,11 @@ func (s *StatelessConn) finish(c *call, w *waiting) (mcp.Message, error) {
 	if !isObject(m.Result) {
 		return mcp.Message{}, refuse(mcp.CodeInternal, "the server's result is no object")
 	}
+	// Questions within a result are not of the server's era. As a complete result they would
+	// look answered.
+	if isObject(at(m.Result, "inputRequests")) {
+		return mcp.Message{}, refuse(mcp.CodeInternal, "the server asks within its result, which its protocol version does not have")
+	}
 	edits := []mcp.Edit{{Path: []string{"result", "resultType"}, Value: []byte(`"complete"`)}}
 	if cacheable(c.method) {
 		edits = append(edits, cacheEdits("result")...)

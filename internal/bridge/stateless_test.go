@@ -133,3 +133,14 @@ func TestStatelessRefuses(t *testing.T) {
 		}
 	}
 }
+
+// B049: questions that a handshake server puts into its result are no answer to the call,
+// and must not reach the client as a whole one.
+func TestB049QuestionsWithinAResult(t *testing.T) {
+	r := newStateless(t, legacyEverything, func(context.Context, mcp.Message, func(string)) (string, error) {
+		return result(7, `{"content":[],"requestState":"s","inputRequests":{"a":{"method":"elicitation/create","params":{}}}}`), nil
+	})
+	if got := do(t, r, req(7, "tools/call", `{"name":"x","_meta":`+modern("")+`}`)).answer(); code(t, got) != mcp.CodeInternal {
+		t.Errorf("half a result came as %s", got)
+	}
+}
