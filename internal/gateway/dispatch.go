@@ -83,7 +83,7 @@ func (c *call) lacks() string {
 }
 
 // maxTries bounds how often a call looks for a link that has not just ended.
-const maxTries = 3
+const maxTries = 10
 
 // to sends the call to an upstream, opening it if need be. One that a reload replaces while
 // the call waits for it, or whose conversation ends just then, is looked for again: nothing

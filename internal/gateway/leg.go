@@ -108,7 +108,7 @@ func (c *call) offer(l *link, beside, take func(mcp.Message), ended func(), edit
 		c.s.takeLeg(g.id)
 		return true
 	}
-	if !l.relay.Offer(c.ctx, m) {
+	if !l.relay.Offer(c.ctx, m, !c.s.uses(l)) {
 		c.s.takeLeg(g.id)
 		return false
 	}

@@ -317,6 +317,13 @@ func (l *link) lost(err error) {
 	}
 }
 
+// uses reports that a link is the one to its upstream, and not one that is being replaced.
+func (s *session) uses(l *link) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.links[l.place.Name] == l
+}
+
 // forget takes a link out of its session: the next who needs one opens another.
 func (s *session) forget(l *link) {
 	s.mu.Lock()

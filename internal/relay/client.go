@@ -47,7 +47,7 @@ type call struct {
 func (r *Relay) FromClient(ctx context.Context, m mcp.Message) {
 	switch m.Kind {
 	case mcp.Request:
-		if !r.Offer(ctx, m) {
+		if !r.Offer(ctx, m, false) {
 			r.log.Warn("a request of the client is refused", "id", quote.Text(m.ID.Raw(), 64), "reason", whyEnded)
 			r.toClient(m.ID, mcp.ErrorResponse(m.ID, mcp.CodeInvalidRequest, "[sallyport] "+whyEnded, nil))
 		}
@@ -159,10 +159,11 @@ const unknownMethod = "unknown"
 const whyEnded = "the relay has ended"
 
 // Offer is FromClient for a request, but that it reports false and answers nothing once the
-// relay has ended, or has nothing open any more after Drain: another may take the request.
-func (r *Relay) Offer(ctx context.Context, m mcp.Message) (taken bool) {
+// relay has ended: another may take the request. elsewhere says that another will: then it is
+// not begun either when nothing is open any more after Drain, and the end would cut it off.
+func (r *Relay) Offer(ctx context.Context, m mcp.Message, elsewhere bool) (taken bool) {
 	c := &call{id: m.ID, method: m.Method, ctx: ctx, m: m, arrived: time.Now()}
-	why, answer := r.register(c)
+	why, answer := r.register(c, elsewhere)
 	if why == whyEnded {
 		return false
 	}
@@ -202,13 +203,13 @@ func (r *Relay) clientRequest(c *call, m mcp.Message, why string, answer bool) {
 
 // register makes the request known before anything else happens to it. answer says
 // whether a refusal may be sent: an id that is in use gets its one answer later.
-func (r *Relay) register(c *call) (why string, answer bool) {
+func (r *Relay) register(c *call, elsewhere bool) (why string, answer bool) {
 	key := c.id.Key()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_, cancelled := r.cancelled[key]
 	switch {
-	case r.ended || r.idled:
+	case r.ended || elsewhere && r.idled:
 		return whyEnded, true
 	case r.calls[key] != nil:
 		return "its id is in use by another request", false
