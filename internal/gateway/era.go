@@ -14,7 +14,7 @@ import (
 // server speaks the other. It returns the answer to the greeting, under whatever id.
 func (l *link) converse(greeting mcp.Message) (upstream.Conn, mcp.Message, error) {
 	s := l.s
-	c := upstream.Client{Era: s.era, Params: greeting.Params}
+	c := upstream.Client{Era: s.era, Caller: s.currentCaller().Name, Params: greeting.Params}
 	if s.era == upstream.Stateless {
 		c.Handshake = bridge.InitializeParams(metaOf(greeting))
 	} else {

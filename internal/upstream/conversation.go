@@ -29,6 +29,7 @@ type conversation struct {
 	table  *table
 	beside func(mcp.Message)
 	began  time.Time
+	caller string // set before it is greeted
 
 	besideMu sync.Mutex // held while beside runs
 

@@ -78,6 +78,7 @@ func (s *Server) greet(ctx context.Context, client Client, beside func(mcp.Messa
 			if c, err = s.dial(beside); err != nil {
 				return nil, mcp.Message{}, err
 			}
+			c.caller = client.Caller
 		}
 		limit := time.Duration(0)
 		if era == Stateless && i+1 < len(order) && known[era] != speaks {

@@ -57,6 +57,9 @@ type Options struct {
 // Client is for whom a conversation is opened, and what the server is greeted with.
 type Client struct {
 	Era Era
+	// Caller is whose conversation it is. A server that ends or refuses the conversations of
+	// one caller is kept from that caller alone for a while; "": from everybody.
+	Caller string
 	// Params is the raw params of the client's initialize (Handshake), or those of a
 	// server/discover that carries the client's _meta (Stateless).
 	Params []byte
@@ -96,8 +99,9 @@ type Server struct {
 	slots  int // conversations and Opens
 	conns  map[*conversation]bool
 	eras   eras
-	pause  pause
-	status Status // without Conns and Retry
+	pause  pause             // of the server itself
+	pauses map[string]*pause // by caller
+	status Status            // without Conns and Retry
 }
 
 // New checks the options. It starts nothing and connects to nothing.
@@ -111,7 +115,7 @@ func New(o Options) (*Server, error) {
 	if o.MaxConns <= 0 {
 		o.MaxConns = DefaultMaxConns
 	}
-	s := &Server{opt: o, log: logFor(o.Log, o.Name), conns: map[*conversation]bool{}, status: Status{Name: o.Name}, probe: probeTime}
+	s := &Server{opt: o, log: logFor(o.Log, o.Name), conns: map[*conversation]bool{}, pauses: map[string]*pause{}, status: Status{Name: o.Name}, probe: probeTime}
 	s.base, s.stop = context.WithCancelCause(context.Background())
 	s.dial = s.startProcess
 	if o.URL != "" {
@@ -139,7 +143,7 @@ func (s *Server) Open(ctx context.Context, c Client, beside func(mcp.Message)) (
 	if c.Era != Handshake && c.Era != Stateless || c.Params == nil {
 		return nil, mcp.Message{}, fmt.Errorf("%w: no greeting", ErrNotSent)
 	}
-	if err := s.admit(); err != nil {
+	if err := s.admit(c.Caller); err != nil {
 		return nil, mcp.Message{}, err
 	}
 	defer s.opening.Done()
@@ -153,7 +157,7 @@ func (s *Server) Open(ctx context.Context, c Client, beside func(mcp.Message)) (
 	if err != nil {
 		s.release()
 		if ctx.Err() == nil && !errors.Is(err, ErrClosed) && !errors.Is(err, ErrNotSent) {
-			s.startFailed(began, err)
+			s.startFailed(c.Caller, began, err)
 		}
 		return nil, mcp.Message{}, err
 	}
@@ -163,14 +167,20 @@ func (s *Server) Open(ctx context.Context, c Client, beside func(mcp.Message)) (
 var errStart = fmt.Errorf("%w: it was not ready in time", ErrTimeout)
 
 // admit takes a slot.
-func (s *Server) admit() error {
+func (s *Server) admit(caller string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return ErrClosed
 	}
-	if err := s.pause.held(time.Now()); err != nil {
+	now := time.Now()
+	if err := s.pause.held(now); err != nil {
 		return err
+	}
+	if p := s.pauses[caller]; p != nil {
+		if err := p.held(now); err != nil {
+			return err
+		}
 	}
 	if s.slots >= s.opt.MaxConns {
 		return ErrTooMany
