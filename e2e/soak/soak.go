@@ -112,6 +112,7 @@ func (s *soak) judge(ctx context.Context) ([]string, error) {
 		fmt.Printf("after part %d (%v): %v; %s\n", i+1, part, after[i], s.counted())
 	}
 	s.grown(after[0], after[1])
+	s.recovered()
 	// The runtime writes the stack of each goroutine when it is told to quit.
 	if err := g.Signal(syscall.SIGQUIT); err != nil {
 		return s.faults, err
@@ -146,6 +147,17 @@ func (s *soak) goroutines(dump []byte) {
 }
 
 const idleGoroutines = 40
+
+// recovered holds how many calls to the server that forgets its sessions may fail: those
+// that were under way, not those after them.
+func (s *soak) recovered() {
+	s.mu.Lock()
+	failed, answered := s.counts["calls failed with web"], s.counts["calls answered by web"]
+	s.mu.Unlock()
+	if failed > (failed+answered)/20 {
+		s.fault("%d calls to the server that forgets its sessions failed, %d were answered", failed, answered)
+	}
+}
 
 func (s *soak) grown(before, after rig.Figures) {
 	for _, c := range []struct {

@@ -132,13 +132,13 @@ func (s *soak) check(f *peer.Frame, upstream, tool, nonce string) {
 	failed := f.Error != nil || json.Unmarshal(f.Result, &result) != nil || result.IsError || len(result.Content) != 1
 	switch {
 	case failed && mayFail(upstream):
-		s.count("calls failed with their upstream")
+		s.count("calls failed with " + upstream)
 	case failed:
 		s.fault("%s of %s failed: %.300s%.300s", tool, upstream, f.Error, f.Result)
 	case !strings.HasPrefix(result.Content[0].Text, nonce):
 		s.fault("%s of %s: asked %q, the answer is for %.100q", tool, upstream, nonce, result.Content[0].Text)
 	default:
-		s.count("calls answered")
+		s.count("calls answered by " + upstream)
 	}
 }
 

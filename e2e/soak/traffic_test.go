@@ -61,7 +61,7 @@ func TestTrafficFindsNoFaultInServersThatHaveNone(t *testing.T) {
 	if len(s.faults) > 0 {
 		t.Error(s.faults)
 	}
-	for _, what := range []string{"calls answered", "calls left", "lists", "clients"} {
+	for _, what := range []string{"calls answered by web", "calls left", "lists", "clients"} {
 		if s.counts[what] == 0 {
 			t.Errorf("no %s", what)
 		}

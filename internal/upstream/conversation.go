@@ -28,7 +28,7 @@ type conversation struct {
 	wire   wire
 	table  *table
 	beside func(mcp.Message)
-	caller string // whose slot it has; set before it is admitted
+	caller string // whose it is; set before it is greeted
 	began  time.Time
 
 	besideMu sync.Mutex // held while beside runs

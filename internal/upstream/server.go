@@ -57,8 +57,10 @@ type Options struct {
 // Client is for whom a conversation is opened, and what the server is greeted with.
 type Client struct {
 	Era Era
-	// Caller is who takes the slot: one caller gets three quarters of them at most, so that
-	// it cannot keep all others out. "": there is no such limit.
+	// Caller is whose conversation it is. One caller gets three quarters of the slots at
+	// most, so that it cannot keep all others out, and a server that ends or refuses the
+	// conversations of one is kept from that caller alone for a while. "": there is no such
+	// limit, and the pause is everybody's.
 	Caller string
 	// Params is the raw params of the client's initialize (Handshake), or those of a
 	// server/discover that carries the client's _meta (Stateless).
@@ -100,8 +102,9 @@ type Server struct {
 	share  map[string]int // of them, by caller; "" is not counted
 	conns  map[*conversation]bool
 	eras   eras
-	pause  pause
-	status Status // without Conns and Retry
+	pause  pause             // of the server itself
+	pauses map[string]*pause // by caller
+	status Status            // without Conns and Retry
 }
 
 // New checks the options. It starts nothing and connects to nothing.
@@ -115,7 +118,7 @@ func New(o Options) (*Server, error) {
 	if o.MaxConns <= 0 {
 		o.MaxConns = DefaultMaxConns
 	}
-	s := &Server{opt: o, log: logFor(o.Log, o.Name), conns: map[*conversation]bool{}, share: map[string]int{}, status: Status{Name: o.Name}, probe: probeTime}
+	s := &Server{opt: o, log: logFor(o.Log, o.Name), conns: map[*conversation]bool{}, share: map[string]int{}, pauses: map[string]*pause{}, status: Status{Name: o.Name}, probe: probeTime}
 	s.base, s.stop = context.WithCancelCause(context.Background())
 	s.dial = s.startProcess
 	if o.URL != "" {
@@ -157,7 +160,7 @@ func (s *Server) Open(ctx context.Context, c Client, beside func(mcp.Message)) (
 	if err != nil {
 		s.release(c.Caller)
 		if ctx.Err() == nil && !errors.Is(err, ErrClosed) && !errors.Is(err, ErrNotSent) {
-			s.startFailed(began, err)
+			s.startFailed(c.Caller, began, err)
 		}
 		return nil, mcp.Message{}, err
 	}
@@ -173,8 +176,14 @@ func (s *Server) admit(caller string) error {
 	if s.closed {
 		return ErrClosed
 	}
-	if err := s.pause.held(time.Now()); err != nil {
+	now := time.Now()
+	if err := s.pause.held(now); err != nil {
 		return err
+	}
+	if p := s.pauses[caller]; p != nil {
+		if err := p.held(now); err != nil {
+			return err
+		}
 	}
 	if s.slots >= s.opt.MaxConns {
 		return ErrTooMany

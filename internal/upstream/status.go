@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/sallyport-dev/sallyport/internal/quote"
@@ -56,7 +57,7 @@ const (
 	firstPause = time.Second // after a start that failed
 	maxPause   = time.Minute
 	// A server that starts and soon ends, or answers and refuses, may do so for one caller
-	// alone. The others do not wait long for that.
+	// alone. The others do not wait for that, and it does not wait long.
 	firstStumble = 250 * time.Millisecond
 	maxStumble   = 2 * time.Second
 	// steady is how long a conversation lives that counts as a good start.
@@ -88,8 +89,16 @@ func (p *pause) failed(now, began time.Time, err error) {
 	p.hold(now, min(firstPause<<min(p.failures-1, 16), maxPause), err)
 }
 
-// stumbled counts a conversation that was refused or soon ended. The first costs nothing.
-func (p *pause) stumbled(now time.Time, err error) {
+// stumbled counts a conversation that began at a time and was refused or soon ended. The
+// first costs nothing. Of several at once one counts, and what was long ago is forgotten.
+func (p *pause) stumbled(now, began time.Time, err error) {
+	if p.stumbles > 0 && began.Before(p.last) {
+		return
+	}
+	if now.Sub(p.last) >= maxPause {
+		p.stumbles = 0
+	}
+	p.last, p.err = now, err
 	if p.stumbles++; p.stumbles > 1 {
 		p.hold(now, min(firstStumble<<min(p.stumbles-2, 16), maxStumble), err)
 	}
@@ -102,12 +111,34 @@ func (p *pause) hold(now time.Time, d time.Duration, err error) {
 	}
 }
 
-// startFailed notes that an Open failed.
-func (s *Server) startFailed(began time.Time, err error) {
+// maxOwn is how many callers' pauses are remembered beyond their time.
+const maxOwn = 256
+
+// own is the pause for what a caller's conversations alone have come to. Whoever ends its
+// server again and again keeps nobody else from it.
+func (s *Server) own(caller string) *pause {
+	if caller == "" {
+		return &s.pause
+	}
+	p := s.pauses[caller]
+	if p != nil {
+		return p
+	}
+	if len(s.pauses) >= maxOwn {
+		long := time.Now().Add(-steady)
+		maps.DeleteFunc(s.pauses, func(_ string, p *pause) bool { return p.last.Before(long) })
+	}
+	p = &pause{}
+	s.pauses[caller] = p
+	return p
+}
+
+// startFailed notes that an Open for a caller failed.
+func (s *Server) startFailed(caller string, began time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if errors.Is(err, ErrRefused) {
-		s.pause.stumbled(time.Now(), err)
+		s.own(caller).stumbled(time.Now(), began, err)
 		if len(s.conns) > 0 { // it speaks with others
 			return
 		}
@@ -127,6 +158,9 @@ func (s *Server) admitted(c *conversation, known eras) bool {
 	}
 	s.eras = known
 	s.pause.failures, s.pause.until = 0, time.Time{}
+	if p := s.pauses[c.caller]; p != nil {
+		p.until = time.Time{}
+	}
 	if c.buried { // already, and nobody else gives the slot back
 		s.releaseLocked(c.caller)
 		return true
@@ -147,17 +181,17 @@ func (s *Server) lost(c *conversation, why error, greeted bool) {
 	defer s.mu.Unlock()
 	lived := time.Since(c.began)
 	if lived >= steady {
-		s.pause.stumbles = 0
+		s.own(c.caller).stumbles = 0
 	}
 	if errors.Is(why, ErrClosed) || errors.Is(why, ErrIdle) {
 		return
 	}
 	s.log.Warn("a conversation with the server ended", "reason", why)
-	if lived < steady {
-		s.pause.stumbled(time.Now(), why)
-	}
-	if errors.Is(why, streamhttp.ErrSessionLost) { // which the server itself says
+	if errors.Is(why, streamhttp.ErrSessionLost) { // which the server itself says: the next may begin at once
 		return
+	}
+	if lived < steady {
+		s.own(c.caller).stumbled(time.Now(), c.began, why)
 	}
 	for other := range s.conns {
 		if other != c && !other.isOver() {

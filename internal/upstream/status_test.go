@@ -3,12 +3,14 @@ package upstream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/sallyport-dev/sallyport/internal/mcp"
+	"github.com/sallyport-dev/sallyport/internal/streamhttp"
 )
 
 // rope is a wire of the tests: it answers each request with {}, or fails to.
@@ -120,6 +122,96 @@ func TestFailuresAtOnceCountOnce(t *testing.T) {
 	if p.failures != 2 {
 		t.Error(p.failures)
 	}
+}
+
+// A caller who ends its own server again and again keeps nobody else from it.
+func TestPauseIsTheCallersOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var none error
+		s := ropeServer(t, Options{}, &none)
+		as := func(caller string) (Conn, error) {
+			c := onlyHandshake
+			c.Caller = caller
+			conn, _, err := s.Open(t.Context(), c, nil)
+			return conn, err
+		}
+		for range 4 {
+			c, err := as("anna")
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.(*conversation).end(ErrDied)
+			synctest.Wait()
+			var paused *Paused
+			if _, err := as("anna"); err != nil && !errors.As(err, &paused) {
+				t.Fatal(err)
+			}
+			ben, err := as("ben")
+			if err != nil {
+				t.Fatal("ben is kept from the server:", err)
+			}
+			_ = ben.Close(t.Context())
+			time.Sleep(maxStumble)
+		}
+		var paused *Paused
+		c, err := as("anna")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.(*conversation).end(ErrDied)
+		if _, err := as("anna"); !errors.As(err, &paused) {
+			t.Error("anna may go on at once:", err)
+		}
+	})
+}
+
+// A server that forgets its sessions says so and goes on: they begin again at once. Of
+// conversations that end at the same time for another reason, one counts.
+func TestManyLostAtOnce(t *testing.T) {
+	for _, why := range []error{streamhttp.ErrSessionLost, ErrDied} {
+		synctest.Test(t, func(t *testing.T) {
+			var none error
+			s := ropeServer(t, Options{}, &none)
+			for i := range 3 {
+				var all []Conn
+				for range 5 {
+					all = append(all, open2(t, s))
+				}
+				time.Sleep(time.Second)
+				for _, c := range all {
+					c.(*conversation).end(why)
+				}
+				synctest.Wait()
+				if st := s.Status(); st.Retry.IsZero() != (i == 0 || errors.Is(why, streamhttp.ErrSessionLost)) {
+					t.Errorf("%v, round %d: %+v", why, i, st)
+				}
+				time.Sleep(time.Second)
+			}
+		})
+	}
+}
+
+// Pauses that are long over are not remembered for ever.
+func TestPausesAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var none error
+		s := ropeServer(t, Options{}, &none)
+		for i := range 3 * maxOwn {
+			c := onlyHandshake
+			c.Caller = fmt.Sprint("caller ", i)
+			conn, _, err := s.Open(t.Context(), c, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			conn.(*conversation).end(ErrDied)
+			time.Sleep(time.Second)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if n := len(s.pauses); n == 0 || n > maxOwn {
+			t.Errorf("%d pauses are remembered", n)
+		}
+	})
 }
 
 // A server that starts and soon ends is not started in a tight loop, yet nobody waits long
