@@ -151,10 +151,13 @@ func (c *call) setLevel() {
 	}
 	var refused *mcp.Message
 	taken := false
-	for _, l := range s.openAll(c.ctx, u, false) {
+	open := s.openAll(c.ctx, u, false)
+	writes := len(open) < len(u.places) // what is down may write logs
+	for _, l := range open {
 		if !l.hello.logging {
 			continue
 		}
+		writes = true
 		m, err := s.ask(c.ctx, l, c.m)
 		switch {
 		case err != nil:
@@ -164,8 +167,12 @@ func (c *call) setLevel() {
 			taken = true
 		}
 	}
-	if refused != nil && !taken {
+	switch {
+	case refused != nil && !taken:
 		c.answer(*refused)
+		return
+	case !writes:
+		c.fail(mcp.CodeMethodNotFound, "no upstream writes logs")
 		return
 	}
 	set()
