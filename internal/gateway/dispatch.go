@@ -89,10 +89,32 @@ func (c *call) to(p *place, take func(mcp.Message), edits ...mcp.Edit) {
 		c.fail(mcp.CodeInternal, err.Error())
 		return
 	}
+	if c.strays(l) {
+		c.refuse(mcp.CodeInvalidParams, c.m.Method, p.Name, "params.requestState was given for a request to another upstream")
+		return
+	}
 	if take == nil {
 		take = func(m mcp.Message) { c.answered(l, m) }
 	}
 	c.forward(l, take, edits...)
+}
+
+// strays reports a requestState that another upstream gave this client, and this one did not:
+// it may hold what only that one is to know.
+func (c *call) strays(to *link) bool {
+	if c.s.setup().naming.passes() {
+		return false
+	}
+	state, ok := param(c.m, "requestState")
+	if !ok || to.relay.GaveState(state) {
+		return false
+	}
+	for _, l := range c.s.openLinks() {
+		if l != to && l.isReady() && l.relay.GaveState(state) {
+			return true
+		}
+	}
+	return false
 }
 
 // answered gives the client what an upstream answered to a call that was passed on.
