@@ -131,7 +131,7 @@ p:
 	if a.saw("1000") {
 		t.Error("a denied retry reached the server")
 	}
-	wish = call("a__look", `{"amount":1}`)
+	call("a__look", `{"amount":1}`)
 	got := call("a__look", `{"amount":1},`+answers+`,`+state)
 	if want := `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[],"structuredContent":{"given":{"q":{"action":"accept","content":{"n":1.0}}},"state":"op\/aque of a"}}}`; got != want {
 		t.Errorf("got %s", got)

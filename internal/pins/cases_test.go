@@ -16,9 +16,15 @@ func TestB101WhatChangesIsHeld(t *testing.T) {
 		`"inputSchema":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a","b"]}`
 	tool := func(members string) string { return `{"name":"x",` + members + `}` }
 	for _, c := range [][2]string{
-		{`"description":"d"`, `"description":"d."`}, {`"title":"t"`, `"title":"T"`}, {`"readOnlyHint":true`, `"readOnlyHint":false`},
-		{`"outputSchema":{"type":"object"}`, `"outputSchema":{"type":"object","title":"o"}`}, {`"v/x":1`, `"v/x":2`},
-		{`i.png`, `j.png`}, {`"future":1`, `"future":2`}, {`"future":1,`, ``}, {`"b":{"type":"integer"}`, `"b":{"type":"number"}`},
+		{`"description":"d"`, `"description":"d."`},
+		{`"title":"t"`, `"title":"T"`},
+		{`"readOnlyHint":true`, `"readOnlyHint":false`},
+		{`"outputSchema":{"type":"object"}`, `"outputSchema":{"type":"object","title":"o"}`},
+		{`"v/x":1`, `"v/x":2`},
+		{`i.png`, `j.png`},
+		{`"future":1`, `"future":2`},
+		{`"future":1,`, ``},
+		{`"b":{"type":"integer"}`, `"b":{"type":"number"}`},
 	} {
 		store := open(t, storeDir(t))
 		s, _ := run(t, store, `{}`, tool(base), named("other"))
