@@ -99,6 +99,10 @@ func (c *call) to(p *place, take func(mcp.Message), edits ...mcp.Edit) {
 			}
 			break
 		}
+		if c.strays(l) {
+			c.refuse(mcp.CodeInvalidParams, c.m.Method, p.Name, "params.requestState was given for a request to another upstream")
+			return
+		}
 		answered := take
 		if answered == nil {
 			answered = func(m mcp.Message) { c.answered(l, m) }
@@ -109,6 +113,24 @@ func (c *call) to(p *place, take func(mcp.Message), edits ...mcp.Edit) {
 		err = errReplaced
 	}
 	c.fail(mcp.CodeInternal, err.Error())
+}
+
+// strays reports a requestState that another upstream gave this client, and this one did not:
+// it may hold what only that one is to know.
+func (c *call) strays(to *link) bool {
+	if c.s.setup().naming.passes() {
+		return false
+	}
+	state, ok := param(c.m, "requestState")
+	if !ok || to.relay.GaveState(state) {
+		return false
+	}
+	for _, l := range c.s.openLinks() {
+		if l != to && l.isReady() && l.relay.GaveState(state) {
+			return true
+		}
+	}
+	return false
 }
 
 // answered gives the client what an upstream answered to a call that was passed on.
@@ -167,10 +189,13 @@ func (c *call) setLevel() {
 	}
 	var refused *mcp.Message
 	taken := false
-	for _, l := range s.openAll(c.ctx, u, false) {
+	open := s.openAll(c.ctx, u, false)
+	writes := len(open) < len(u.places) // what is down may write logs
+	for _, l := range open {
 		if !l.hello.logging {
 			continue
 		}
+		writes = true
 		m, err := s.ask(c.ctx, l, c.m)
 		switch {
 		case err != nil:
@@ -180,8 +205,12 @@ func (c *call) setLevel() {
 			taken = true
 		}
 	}
-	if refused != nil && !taken {
+	switch {
+	case refused != nil && !taken:
 		c.answer(*refused)
+		return
+	case !writes:
+		c.fail(mcp.CodeMethodNotFound, "no upstream writes logs")
 		return
 	}
 	set()

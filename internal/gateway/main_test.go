@@ -20,6 +20,12 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "__guard" {
 		os.Exit(stdio.RunGuard(os.Args[2:]))
 	}
+	if os.Getenv(role) == "dies" {
+		words := os.Getenv("WORDS")
+		fmt.Fprintln(os.Stderr, words)
+		fmt.Println(words)
+		os.Exit(1)
+	}
 	if os.Getenv(role) != "" {
 		if err := sdkServer("child").Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 			fmt.Fprintln(os.Stderr, err)

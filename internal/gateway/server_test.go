@@ -18,6 +18,7 @@ type server struct {
 	era   upstream.Era
 	hello string // raw result of the greeting
 	serve func(ctx context.Context, c *conn, m mcp.Message, about func(string)) (string, error)
+	greet func(ctx context.Context) error // nil: it is there at once
 
 	mu    sync.Mutex
 	down  error
@@ -34,6 +35,11 @@ type rpcError struct {
 func (e rpcError) Error() string { return e.text }
 
 func (s *server) open(ctx context.Context, c upstream.Client, beside func(mcp.Message)) (upstream.Conn, mcp.Message, error) {
+	if s.greet != nil {
+		if err := s.greet(ctx); err != nil {
+			return nil, mcp.Message{}, err
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down != nil {

@@ -1,8 +1,6 @@
 package relay
 
 import (
-	"crypto/sha256"
-
 	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/doc"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
@@ -81,7 +79,7 @@ func (r *Relay) decide(c *call) {
 			j.Continues = c.decision.ID // not zero when it waited for the write slot again
 		}
 		if c.again {
-			j.Continues = r.stateDecision(c.state)
+			j.Continues = r.stateDecision(c)
 			c.again = false
 		}
 		d := r.opt.Session.Decide(c.ctx, j)
@@ -214,26 +212,5 @@ func (r *Relay) refuse(c *call) {
 		r.reply(c, built(mcp.ToolRefusal(c.id, text, data, c.modern)))
 	} else {
 		r.reply(c, built(mcp.ErrorResponse(c.id, mcp.CodeRefused, text, data)))
-	}
-}
-
-// stateDecision finds the decision that a retry continues. Each requestState counts once.
-func (r *Relay) stateDecision(state [32]byte) sallyport.DecisionID {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	id := r.states[state]
-	delete(r.states, state)
-	return id
-}
-
-func (r *Relay) rememberState(state string, id sallyport.DecisionID) {
-	key := sha256.Sum256([]byte(state))
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.states[key] = id
-	r.stateAge = append(r.stateAge, key)
-	for len(r.stateAge) > maxStates {
-		delete(r.states, r.stateAge[0])
-		r.stateAge = r.stateAge[1:]
 	}
 }

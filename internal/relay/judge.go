@@ -1,8 +1,6 @@
 package relay
 
 import (
-	"crypto/sha256"
-
 	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/doc"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
@@ -64,7 +62,9 @@ func (r *Relay) judgeNamed(c *call, m mcp.Message, s policy.Subject) string {
 		return why
 	}
 	c.target = name
-	r.continues(c, f[3])
+	if why := r.continues(c, f[3]); why != "" {
+		return why
+	}
 	c.judged = []sallyport.Call{{Subject: s, Upstream: r.opt.Upstream, Name: name, Shown: r.shownName(s, name), Args: c.args, Answers: answers}}
 	return ""
 }
@@ -83,7 +83,9 @@ func (r *Relay) judgeURI(c *call, m mcp.Message) string {
 		return why
 	}
 	c.target = uri
-	r.continues(c, f[1])
+	if why := r.continues(c, f[1]); why != "" {
+		return why
+	}
 	c.judged = []sallyport.Call{{Subject: policy.Resource, Upstream: r.opt.Upstream, Name: uri, Shown: r.shownName(policy.Resource, uri), Answers: answers}}
 	return ""
 }
@@ -210,11 +212,4 @@ func subscribed(filter doc.Value, name string) (all []string, why string) {
 		all = append(all, e.String())
 	}
 	return all, ""
-}
-
-// continues notes the requestState that a retry carries.
-func (r *Relay) continues(c *call, raw []byte) {
-	if state, ok := mcp.Str(raw); ok {
-		c.state, c.again = sha256.Sum256([]byte(state)), true
-	}
 }

@@ -95,7 +95,7 @@ type Relay struct {
 	catalogue catalogue
 	writing   *call   // holds the write slot
 	writers   []*call // wait for it
-	states    map[[32]byte]sallyport.DecisionID
+	states    map[[32]byte][]*given
 	stateAge  [][32]byte
 	tasks     map[string]*task // that calls of the client's began, by id
 	taskAge   []string
@@ -138,8 +138,8 @@ func New(opt Options) *Relay {
 	r := &Relay{
 		opt: opt, log: opt.Log,
 		calls: make(map[string]*call), cancelled: make(map[string]*call), asked: make(map[string]asked),
-		own: make(map[string]*listing), states: make(map[[32]byte]sallyport.DecisionID),
-		follows: make(map[[32]byte]bool), tasks: make(map[string]*task), hosted: make(map[string]string), idle: make(chan struct{}),
+		own: make(map[string]*listing), states: make(map[[32]byte][]*given), follows: make(map[[32]byte]bool),
+		tasks: make(map[string]*task), hosted: make(map[string]string), idle: make(chan struct{}),
 		declared: pins.CapabilitiesOf(sallyport.Value{}),
 	}
 	r.SetPolicy(opt.Policy, opt.DryRun)

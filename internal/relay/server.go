@@ -248,7 +248,7 @@ func (r *Relay) answer(c *call, m mcp.Message) {
 	case !isError && r.begin(c, v):
 		how.detail = "it goes on as a task"
 	case asks(v):
-		r.rememberState(v.Get("requestState").String(), c.decision.ID)
+		r.rememberState(v.Get("requestState").String(), c)
 		r.releaseWrite(c)
 	default:
 		r.opt.Session.Forget(c.decision.ID)

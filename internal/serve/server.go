@@ -157,6 +157,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path := r.URL.Path; {
 	case path == s.opt.Path || path == s.opt.Path+"/":
 		s.endpoint(w, r)
+	case s.handler.Foreign(r):
+		plain(w, r, http.StatusForbidden, "this Host or Origin is not allowed: see server.allowed_hosts and server.allowed_origins")
 	case path == healthPath:
 		plain(w, r, http.StatusOK, "ok")
 	case path == readyPath && s.draining():
@@ -175,7 +177,7 @@ func plain(w http.ResponseWriter, r *http.Request, status int, word string) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	if r.Method != http.MethodGet && r.Method != http.MethodHead && status != http.StatusNotFound {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead && status != http.StatusNotFound && status != http.StatusForbidden {
 		h.Set("Allow", "GET, HEAD")
 		status, word = http.StatusMethodNotAllowed, "not offered"
 	}

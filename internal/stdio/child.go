@@ -78,6 +78,11 @@ func Start(c Command) (*Child, error) {
 	if err := checkDir(c); err != nil {
 		return nil, err
 	}
+	if batchFiles {
+		if err := checkBatch(path, c.Args); err != nil {
+			return nil, err
+		}
+	}
 	p, err := newPipes()
 	if err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", shown(c.Path), err)

@@ -16,6 +16,7 @@ import (
 
 const (
 	canTerminate = true
+	batchFiles   = false
 	separators   = "/"
 )
 

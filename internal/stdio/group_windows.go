@@ -16,6 +16,7 @@ import (
 
 const (
 	canTerminate = false
+	batchFiles   = true
 	separators   = `/\:`
 )
 

@@ -193,7 +193,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store, no-transform")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if !h.hostAllowed(r) {
-		out.refuse(http.StatusForbidden, mcp.ID{}, mcp.CodeInvalidRequest, "the Host header names no allowed host; an operator can allow it")
+		out.refuse(http.StatusForbidden, mcp.ID{}, mcp.CodeInvalidRequest, "the Host header names no allowed host; an operator can allow it (allowed_hosts)")
 		return
 	}
 	if len(h.origins) > 0 {
@@ -201,7 +201,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	origin, ok := h.originAllowed(r)
 	if !ok {
-		out.refuse(http.StatusForbidden, mcp.ID{}, mcp.CodeInvalidRequest, "the Origin header names no allowed origin; an operator can allow it")
+		out.refuse(http.StatusForbidden, mcp.ID{}, mcp.CodeInvalidRequest, "the Origin header names no allowed origin; an operator can allow it (allowed_origins)")
 		return
 	}
 	if origin != "" {

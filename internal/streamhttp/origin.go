@@ -112,6 +112,15 @@ func (h *Handler) originAllowed(r *http.Request) (origin string, ok bool) {
 	return "", ok && own == got && (scheme == "http" || scheme == "https")
 }
 
+// Foreign reports a request that a page of another site may have made: its Origin is none
+// that may call, or it came to a loopback address under another name. It is for what stands
+// beside the endpoint. Other addresses take any Host there: what probes them knows the
+// address and no name.
+func (h *Handler) Foreign(r *http.Request) bool {
+	_, ok := h.originAllowed(r)
+	return !ok || onLoopback(r) && !h.hostAllowed(r)
+}
+
 // corsHeaders are what pages of allowed origins may send.
 var corsHeaders = []string{
 	"Authorization", "Content-Type", "Accept", "Last-Event-ID",
