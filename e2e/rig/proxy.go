@@ -97,6 +97,9 @@ func proxy(target string, before func(http.ResponseWriter, *http.Request) bool) 
 	p := &Proxy{URL: "http://" + l.Addr().String() + to.Path}
 	p.server = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if before(w, r) {
+			// Else the first byte of an answer closes the body of a request that the transport
+			// has not read to its end, and the transport gives the answer up.
+			_ = http.NewResponseController(w).EnableFullDuplex()
 			hop.ServeHTTP(w, r)
 		}
 	})}
