@@ -117,12 +117,18 @@ func proxy(target string, before func(http.ResponseWriter, *http.Request) bool) 
 	}
 	p := &Proxy{URL: "http://" + l.Addr().String() + to.Path}
 	p.server = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if before(w, r) {
-			// Else the first byte of an answer closes the body of a request that the transport
-			// has not read to its end, and the transport gives the answer up.
-			_ = http.NewResponseController(w).EnableFullDuplex()
-			hop.ServeHTTP(w, r)
+		if !before(w, r) {
+			return
 		}
+		// The body is read to its end first. Were it still being passed on when the answer
+		// begins, the server would close it, and the transport would cut the answer.
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		hop.ServeHTTP(w, r)
 	})}
 	go func() {
 		if err := p.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {

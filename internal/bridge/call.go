@@ -70,7 +70,7 @@ func (s *StatelessConn) forward(ctx context.Context, m mcp.Message, onMessage fu
 	if err != nil {
 		return mcp.Message{}, err
 	}
-	defer c.line.detach(w)
+	defer c.line.detach()
 	for {
 		select {
 		case <-c.finished:
@@ -207,6 +207,7 @@ func (s *StatelessConn) finish(c *call, w *waiting) (mcp.Message, error) {
 	if !isObject(m.Result) {
 		return mcp.Message{}, refuse(mcp.CodeInternal, "the server's result is no object")
 	}
+	// As a complete result, half of one would look answered.
 	f, err := mcp.Fields(m.Result, "resultType", "inputRequests")
 	switch {
 	case err != nil:

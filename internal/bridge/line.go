@@ -28,13 +28,11 @@ func (l *line) attach(w *waiting, token []byte) {
 	}
 }
 
-// detach ends what goes to w. Nothing reaches it afterwards.
-func (l *line) detach(w *waiting) {
+// detach leaves nobody waiting: nothing reaches whoever did.
+func (l *line) detach() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.w == w {
-		l.w = nil
-	}
+	l.w = nil
 }
 
 func (l *line) send(m mcp.Message) {

@@ -164,7 +164,7 @@ func (s *StatelessConn) resume(ctx context.Context, m mcp.Message, w *waiting) (
 	for _, q := range answered {
 		if err := s.conn.Send(ctx, s.answerTo(q, given[q.key])); err != nil {
 			c.cancel(err)
-			c.line.detach(w)
+			c.line.detach()
 			return nil, err
 		}
 	}

@@ -252,8 +252,12 @@ func TestListenGivesUp(t *testing.T) {
 				l.agree = func(string) string { n++; return c.agree(n) }
 				r := newHandshake(t, initParams, `{"tools":{"listChanged":true}}`, l.script)
 				r.initialized(t)
+				before := time.Now()
 				for range c.attempts {
 					(<-l.opened).end <- c.end
+				}
+				if waited := time.Since(before); c.attempts > 1 && waited != (1+2+4+8+16)*listenAgain {
+					t.Errorf("the last attempt was after %v", waited)
 				}
 				time.Sleep(time.Hour)
 				synctest.Wait()
@@ -273,6 +277,21 @@ func TestTooManySubscriptions(t *testing.T) {
 		got := do(t, r, req(1, "resources/subscribe", fmt.Sprintf(`{"uri":"a:%d"}`, i))).answer()
 		if refused := code(t, got) != 0; refused != (i == maxSubscriptions) {
 			t.Fatalf("%d: %s", i, got)
+		}
+	}
+}
+
+// Two streams may cover a resource while one takes the place of the other.
+func TestUpdatesOfOneStreamOnly(t *testing.T) {
+	old, new := &stream{uris: []string{"a", "b"}}, &stream{uris: []string{"c", "a"}}
+	h := &HandshakeConn{subs: map[string]*stream{"a": new, "b": old, "c": new}}
+	for _, c := range []struct {
+		s    *stream
+		uri  string
+		want bool
+	}{{old, "a", false}, {new, "a", true}, {old, "b", true}, {new, "c", true}, {old, "a/below", true}} {
+		if h.wants(c.s, c.uri) != c.want {
+			t.Errorf("%v of %s: want %v", c.s.uris, c.uri, c.want)
 		}
 	}
 }

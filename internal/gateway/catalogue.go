@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/quote"
@@ -144,8 +145,32 @@ func (s *session) say(lines []string) {
 	}
 }
 
+// elements are what one upstream lists, as far as that is known, asked for if it is not.
+func (s *session) elements(ctx context.Context, k kind, p *place) [][]byte {
+	l, err := s.link(ctx, p)
+	if err != nil || !l.hello.has[k] {
+		return nil
+	}
+	s.mu.Lock()
+	known, changes := s.catalogue.lists[k][l.place], s.catalogue.changes[k]
+	s.mu.Unlock()
+	if known == nil || known.link != l {
+		if known = s.fetch(ctx, k, l, s.listRequest(k)); known == nil {
+			return nil
+		}
+		s.keep(k, nil, []*listedBy{known}, false, changes)
+	}
+	return known.elements
+}
+
+// listTime bounds how long one upstream may take for all pages of a list: the others wait.
+// The relay waits as long for the list by which it judges.
+const listTime = 30 * time.Second
+
 // fetch follows one upstream's list over all its pages. nil: it cannot be had.
 func (s *session) fetch(ctx context.Context, k kind, l *link, request mcp.Message) *listedBy {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.g.listTime, errSlow)
+	defer cancel()
 	found := &listedBy{link: l, listed: listed{upstream: l.place.Name}, ttl: -1}
 	if err := s.pages(ctx, kinds[k], found, request); err != nil {
 		s.log.Warn("an upstream's entries are absent", "upstream", l.place.Name, "list", kinds[k].method, "reason", err)
@@ -156,6 +181,7 @@ func (s *session) fetch(ctx context.Context, k kind, l *link, request mcp.Messag
 
 var (
 	errEndless = errors.New("its list does not end")
+	errSlow    = errors.New("its list takes too long")
 	errLarge   = errors.New("its list is too large")
 	errNoList  = errors.New("its list cannot be read")
 )

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/sallyport-dev/sallyport/internal/bridge"
@@ -107,14 +108,22 @@ func (l *link) fromServer(m mcp.Message, about mcp.ID) {
 		l.relay.ServerFailed(m.ID, "the answer has no form in the client's protocol version: "+err.Error())
 	case m.Kind == mcp.Request:
 		l.s.log.Warn("a request of a server has no form in the client's protocol version", "method", quote.Text(m.Method, 64), "reason", err)
-		if out, bad := mcp.Parse(mcp.ErrorResponse(m.ID, mcp.CodeInvalidRequest, said+err.Error(), nil)); bad == nil {
-			l.toServer(out)
-		}
+		l.toServer(refusalOf(err).Answer(m.ID))
 	default:
 		l.s.log.Warn("a notification has no form in the client's protocol version", "method", quote.Text(m.Method, 64), "reason", err)
 	}
 }
 
+func refusalOf(err error) *bridge.Refusal {
+	var r *bridge.Refusal
+	if errors.As(err, &r) {
+		return &bridge.Refusal{Code: r.Code, Reason: said + r.Reason, Data: r.Data}
+	}
+	return &bridge.Refusal{Code: mcp.CodeInvalidRequest, Reason: said + err.Error()}
+}
+
+// adapted is what the client's version has for a message. It is looked at also where both
+// versions are the same: some servers send what is of a later one.
 func (l *link) adapted(m mcp.Message) (mcp.Message, error) {
 	if l.s.era != upstream.Handshake {
 		return m, nil
@@ -122,7 +131,7 @@ func (l *link) adapted(m mcp.Message) (mcp.Message, error) {
 	l.mu.Lock()
 	conn := l.conn
 	l.mu.Unlock()
-	if conn == nil || conn.Version() == l.s.version {
+	if conn == nil {
 		return m, nil
 	}
 	return bridge.ForClient(m, conn.Version(), l.s.version)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/streamhttp"
@@ -60,7 +61,8 @@ func (u *setup) place(name string) *place {
 
 // Gateway is what all clients talk to. Safe for concurrent use.
 type Gateway struct {
-	setup atomic.Pointer[setup]
+	setup    atomic.Pointer[setup]
+	listTime time.Duration // but for tests the constant
 
 	quiet     chan struct{} // closed when subscriptions are to end
 	quietOnce sync.Once
@@ -82,7 +84,7 @@ func New(o Options) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{
-		quiet: make(chan struct{}), sessions: make(map[*session]struct{}), handshake: make(map[*streamhttp.Session]*session),
+		listTime: listTime, quiet: make(chan struct{}), sessions: make(map[*session]struct{}), handshake: make(map[*streamhttp.Session]*session),
 		stateless: make(map[string]statelessCaller),
 	}
 	g.setup.Store(newSetup(o, nil, openServer))

@@ -52,6 +52,7 @@ type outgoing struct {
 var (
 	errCancelled = errors.New("the client cancelled the request")
 	errNotRead   = errors.New("too much waits to be written to it")
+	errRemoved   = errors.New("the server was removed from the configuration")
 )
 
 // closePatience bounds how long the end of a conversation is waited for.
@@ -67,12 +68,21 @@ func (s *session) link(ctx context.Context, p *place) (*link, error) {
 // linkTo is link; fresh says that this call began it.
 func (s *session) linkTo(ctx context.Context, p *place) (l *link, fresh bool, err error) {
 	s.mu.Lock()
+	// Whoever looked before a reload wants what has the name now: nobody would close a link
+	// to what was removed.
+	if p = s.setup().place(p.Name); p == nil {
+		s.mu.Unlock()
+		return nil, false, errRemoved
+	}
 	l = s.links[p.Name]
 	switch {
 	case s.ended:
 		s.mu.Unlock()
 		return nil, false, errEnded
-	case l == nil || l.place != p || l.isOver(): // Reload drains the one that was there
+	case l == nil || l.place != p || l.isOver():
+		if l != nil && l.place != p {
+			s.replaced = append(s.replaced, l)
+		}
 		l, fresh = s.newLink(p), true
 		s.links[p.Name] = l
 		go l.open()

@@ -82,6 +82,8 @@ const (
 	maxAsked      = 1_000  // requests of servers that wait for the client
 	maxLinks      = 10_000 // resource links seen in results
 	maxTaskTokens = 1_000  // progress tokens that outlive their call with its task
+	maxSubscribed = 1_000  // resources that the client has subscribed to
+	maxKept       = 8_192  // bytes of one URI that is remembered
 	maxMailbox    = 1 << 20
 	maxToServer   = 1_024 // messages that wait to be written to one upstream
 	maxPages      = 200   // of one list of one upstream

@@ -14,13 +14,16 @@ const maxSchemaDepth = 32
 
 // checkHeaders compares Mcp-Param-… with the arguments, as the schema of the tool says
 // (2026-07-28, transports, Streamable HTTP, "Server Behavior for Custom Headers"). A tool
-// that is not listed has none: it is refused later.
-func (c *call) checkHeaders(o owned, shown string) (why string) {
+// that is not listed has none: it is refused later. Only the tool's own server is asked for
+// its list: what is wrong with another is no affair of this call.
+func (c *call) checkHeaders(p *place, tool string) (why string) {
 	var definition []byte
-	for _, e := range c.s.known(c.ctx, tools).entries {
-		if e.shown == shown && e.upstream == o.upstream {
-			definition = e.raw
-			break
+	for _, e := range c.s.elements(c.ctx, tools, p) {
+		if f, err := mcp.Fields(e, "name"); err == nil {
+			if name, ok := mcp.Str(f[0]); ok && name == tool {
+				definition = e
+				break
+			}
 		}
 	}
 	if definition == nil {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/doc"
@@ -28,6 +29,10 @@ func (c *call) resource() {
 	s.mu.Unlock()
 	switch c.m.Method {
 	case methodSubscribe:
+		if why := s.cannotSubscribe(uri); why != "" {
+			c.fail(mcp.CodeInvalidParams, why)
+			return
+		}
 		c.toResource(u, uri, func(p *place) {
 			s.mu.Lock()
 			s.subscribed[uri] = sub{p}
@@ -47,6 +52,23 @@ func (c *call) resource() {
 	default:
 		c.toResource(u, uri, nil)
 	}
+}
+
+// cannotSubscribe says why a session takes no subscription more: what it has is remembered,
+// and is repeated to a server that comes back.
+func (s *session) cannotSubscribe(uri string) (why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, has := s.subscribed[uri]
+	switch {
+	case has:
+		return ""
+	case len(uri) > maxKept:
+		return fmt.Sprintf("a URI of more than %d bytes cannot be subscribed to", maxKept)
+	case len(s.subscribed) >= maxSubscribed:
+		return fmt.Sprintf("more than %d subscriptions at once", maxSubscribed)
+	}
+	return ""
 }
 
 // toResource finds the upstream that a URI belongs to and sends the call there. done is
@@ -173,7 +195,7 @@ func (s *session) notice(l *link, c *call, m mcp.Message) {
 // noticeURI notes that an upstream has shown a URI. One that two have shown leads to
 // neither.
 func (s *session) noticeURI(l *link, uri string) {
-	if uri == "" {
+	if uri == "" || len(uri) > maxKept {
 		return
 	}
 	s.mu.Lock()

@@ -237,3 +237,40 @@ func TestAListThatChangesMeanwhileIsNotKept(t *testing.T) {
 		t.Errorf("the list was read %d times, want twice", lists)
 	}
 }
+
+// What a session remembers of URIs is bounded, in number and in bytes.
+func TestWhatIsRememberedOfURIsIsBounded(t *testing.T) {
+	long := "l://" + strings.Repeat("x", maxKept)
+	a, b := library("a", []string{"x://a"}, []string{"t://a/{id}"}, long), library("b", nil, nil, "l://b")
+	r := newRig(t, Options{}, a, b)
+	k := r.stdio(newCaller(t, "local", everything, nil))
+	k.initialize()
+	subscribe := func(uri string) string {
+		return fmt.Sprint(get(t, k.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":%q}}`, uri)), "error", "code"))
+	}
+	for i := range maxSubscribed {
+		if got := subscribe(fmt.Sprintf("t://a/%d", i)); got != "<nil>" {
+			t.Fatalf("subscription %d got %s", i, got)
+		}
+	}
+	if got := subscribe("t://a/more"); got != "-32602" {
+		t.Errorf("one more got %s", got)
+	}
+	if got := subscribe("t://a/1"); got != "<nil>" {
+		t.Errorf("one that is there got %s", got)
+	}
+	k.call(`{"jsonrpc":"2.0","id":1,"method":"resources/unsubscribe","params":{"uri":"t://a/1"}}`)
+	if got := subscribe("t://a/" + strings.Repeat("y", maxKept)); got != "-32602" {
+		t.Errorf("a long one got %s", got)
+	}
+	if got := subscribe("t://a/more"); got != "<nil>" {
+		t.Errorf("one in the place of another got %s", got)
+	}
+	k.call(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a__show","arguments":{}}}`)
+	s := r.only()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.catalogue.links) != 0 {
+		t.Error("a URI of any length is remembered")
+	}
+}

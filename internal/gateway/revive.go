@@ -24,7 +24,7 @@ func (l *link) catchUp() {
 	initialized, level := s.initialized, s.logLevel
 	var uris []string
 	for uri, sub := range s.subscribed {
-		if sub.place == l.place {
+		if sub.place.Name == l.place.Name { // a reload may have replaced it
 			uris = append(uris, uri)
 		}
 	}

@@ -46,7 +46,7 @@ func (c *call) named(k kind) {
 		}
 	}
 	if k == tools && c.headers != nil {
-		if why := c.checkHeaders(o, name); why != "" {
+		if why := c.checkHeaders(u.place(o.upstream), o.name); why != "" {
 			c.fail(codeHeaderMismatch, why)
 			return
 		}

@@ -45,6 +45,7 @@ type session struct {
 	open        int           // calls that wait for an answer, subscriptions apart
 	idle        chan struct{} // closed when draining and open is 0
 	links       map[string]*link
+	replaced    []*link          // of upstreams that a reload is just replacing; swap closes them
 	calls       map[string]*call // by the client's id, if ids are unique
 	everyCall   map[*call]struct{}
 	legs        map[string]*leg
@@ -166,7 +167,7 @@ func (s *session) end(why string) {
 		return
 	}
 	s.ended = true
-	links := make([]*link, 0, len(s.links))
+	links := append([]*link(nil), s.replaced...)
 	for _, l := range s.links {
 		links = append(links, l)
 	}
