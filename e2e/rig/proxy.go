@@ -32,49 +32,69 @@ func Front(target, secret string) (*Proxy, error) {
 }
 
 // StatelessOnly makes of a server of both eras one that speaks only 2026-07-28: what names
-// no such version is refused, as that specification says, with its versions in the
-// error.
+// no such version, and initialize whatever it names, is refused as that specification says,
+// with the server's versions in the error.
 func StatelessOnly(target string) (*Proxy, error) {
 	return proxy(target, func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodPost {
 			http.Error(w, "only POST", http.StatusMethodNotAllowed)
 			return false
 		}
-		if stateless(r) {
+		m := look(r)
+		if m.modern && m.Method != "initialize" {
 			return true
 		}
-		refuse(w, r, -32022, "Unsupported protocol version: this server speaks 2026-07-28 only",
-			`{"supported":["2026-07-28"],"requested":"2025-11-25"}`)
+		m.refuse(w, -32022, "Unsupported protocol version: this server speaks 2026-07-28 only", `{"supported":["2026-07-28"],"requested":"2025-11-25"}`)
 		return false
 	})
 }
 
 // HandshakeOnly makes of a server of both eras one that knows nothing of 2026-07-28: a
-// request of that version is refused as servers refused a version that they did not know.
+// request of that version is refused as servers refused a version that they did not know, and
+// its methods are unknown.
 func HandshakeOnly(target string) (*Proxy, error) {
 	return proxy(target, func(w http.ResponseWriter, r *http.Request) bool {
-		if !stateless(r) {
+		switch m := look(r); {
+		case m.modern:
+			http.Error(w, "Bad Request: Unsupported protocol version (supported versions: 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05)", http.StatusBadRequest)
+		case m.Method == "server/discover", m.Method == "subscriptions/listen":
+			m.refuse(w, -32601, "Method not found", "null")
+		default:
 			return true
 		}
-		http.Error(w, "Bad Request: Unsupported protocol version (supported versions: 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05)", http.StatusBadRequest)
 		return false
 	})
 }
 
-func stateless(r *http.Request) bool { return r.Header.Get("Mcp-Protocol-Version") == "2026-07-28" }
+// seen is what tells the eras apart in a request.
+type seen struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		Meta map[string]json.RawMessage `json:"_meta"`
+	} `json:"params"`
+	modern bool // it names 2026-07-28, in its header or its body
+}
+
+// look reads a request and leaves it as it was.
+func look(r *http.Request) (m seen) {
+	m.modern = r.Header.Get("Mcp-Protocol-Version") == "2026-07-28"
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if err == nil && json.Unmarshal(body, &m) == nil {
+		m.modern = m.modern || string(m.Params.Meta["io.modelcontextprotocol/protocolVersion"]) == `"2026-07-28"`
+	}
+	if len(m.ID) == 0 {
+		m.ID = json.RawMessage("null")
+	}
+	return m
+}
 
 // refuse answers with a JSON-RPC error, which has the id of the request.
-func refuse(w http.ResponseWriter, r *http.Request, code int, message, data string) {
-	var head struct {
-		ID json.RawMessage `json:"id"`
-	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-	if err != nil || json.Unmarshal(body, &head) != nil || len(head.ID) == 0 {
-		head.ID = json.RawMessage("null")
-	}
+func (m seen) refuse(w http.ResponseWriter, code int, message, data string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusBadRequest)
-	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q,"data":%s}}`, head.ID, code, message, data)
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q,"data":%s}}`, m.ID, code, message, data)
 }
 
 func proxy(target string, before func(http.ResponseWriter, *http.Request) bool) (*Proxy, error) {

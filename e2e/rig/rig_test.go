@@ -67,13 +67,23 @@ func TestProxies(t *testing.T) {
 			t.Errorf("%s %s: %s", c.method, c.body, got)
 		}
 	}
-	p, err = HandshakeOnly(target)
-	if got := send(t, p, err, "POST", "2025-11-25", "{}"); got != passed {
-		t.Error(got)
-	}
-	p, err = HandshakeOnly(target)
-	if got := send(t, p, err, "POST", "2026-07-28", "{}"); !strings.HasPrefix(got, "400 Bad Request") {
-		t.Error(got)
+	// A body that names a version is enough.
+	const meta = `{"jsonrpc":"2.0","id":"a","method":"%s","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`
+	for _, c := range []struct {
+		narrow              func(string) (*Proxy, error)
+		version, body, want string
+	}{
+		{StatelessOnly, "", fmt.Sprintf(meta, "tools/list"), passed},
+		{StatelessOnly, "2026-07-28", fmt.Sprintf(meta, "initialize"), `400 {"jsonrpc":"2.0","id":"a","error":{"code":-32022`},
+		{HandshakeOnly, "2025-11-25", "{}", passed},
+		{HandshakeOnly, "2026-07-28", "{}", "400 Bad Request"},
+		{HandshakeOnly, "", fmt.Sprintf(meta, "tools/list"), "400 Bad Request"},
+		{HandshakeOnly, "", `{"jsonrpc":"2.0","id":"a","method":"server/discover"}`, `400 {"jsonrpc":"2.0","id":"a","error":{"code":-32601`},
+	} {
+		p, err = c.narrow(target)
+		if got := send(t, p, err, "POST", c.version, c.body); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s %s: %s", c.version, c.body, got)
+		}
 	}
 }
 

@@ -207,10 +207,13 @@ func (s *StatelessConn) finish(c *call, w *waiting) (mcp.Message, error) {
 	if !isObject(m.Result) {
 		return mcp.Message{}, refuse(mcp.CodeInternal, "the server's result is no object")
 	}
-	// Questions within a result are not of the server's era. As a complete result they would
-	// look answered.
-	if isObject(at(m.Result, "inputRequests")) {
-		return mcp.Message{}, refuse(mcp.CodeInternal, "the server asks within its result, which its protocol version does not have")
+	// As a complete result, half of one would look answered.
+	f, err := mcp.Fields(m.Result, "resultType", "inputRequests")
+	switch {
+	case err != nil:
+		return mcp.Message{}, refuse(mcp.CodeInternal, "the server's result cannot be read")
+	case text(f[0]) == "input_required" || f[1] != nil:
+		return mcp.Message{}, refuse(mcp.CodeInternal, "the server asks for input in a result, which its protocol version does not have: the result is not complete")
 	}
 	edits := []mcp.Edit{{Path: []string{"result", "resultType"}, Value: []byte(`"complete"`)}}
 	if cacheable(c.method) {

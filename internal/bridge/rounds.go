@@ -39,6 +39,8 @@ func (h *HandshakeConn) rounds(ctx context.Context, m mcp.Message, d *delivery) 
 			return mcp.Message{}, refuse(mcp.CodeInternal, "the server's result cannot be read")
 		}
 		switch kind := text(f[0]); {
+		case (f[0] == nil || kind == "complete") && f[1] != nil:
+			return mcp.Message{}, refuse(mcp.CodeInternal, "the server's result asks for input and says that it is complete")
 		case f[0] == nil || kind == "complete":
 			for _, link := range links {
 				d.send(built(mcp.NewNotification("notifications/elicitation/complete", object(pair{"elicitationId", link}))))

@@ -65,6 +65,8 @@ func TestHandshakeCannotAsk(t *testing.T) {
 		{"a question that is none", initParams, "tools/call", `{"resultType":"input_required","inputRequests":{"q":1}}`, "cannot be read"},
 		{"questions that are none", initParams, "tools/call", `{"resultType":"input_required","inputRequests":[]}`, "cannot be read"},
 		{"too many questions", initParams, "tools/call", `{"resultType":"input_required","inputRequests":` + many + `}`, "too many"},
+		{"questions beside a result", initParams, "tools/call", `{"content":[],"inputRequests":` + form + `}`, "and says that it is complete"},
+		{"questions in a complete result", initParams, "tools/call", `{"resultType":"complete","content":[],"inputRequests":{}}`, "and says that it is complete"},
 		{"nothing asked", initParams, "tools/call", `{"resultType":"input_required"}`, "does not say which"},
 		{"where no input can be asked for", initParams, "tools/list", `{"resultType":"input_required","inputRequests":` + form + `}`, "no way to"},
 		{"a kind that is not known", initParams, "tools/call", `{"resultType":"task","taskId":"1"}`, "a kind that was not asked for"},

@@ -68,7 +68,7 @@ func TestStatelessCarries(t *testing.T) {
 		{
 			"a server that says what is not its to say",
 			req(7, "resources/read", `{"uri":"a:b","_meta":`+modern("")+`}`), req(7, "resources/read", `{"uri":"a:b","_meta":{}}`),
-			result(7, `{"resultType":"input_required","contents":[],"cacheScope":"public","ttlMs":9}`),
+			result(7, `{"resultType":"mine","contents":[],"cacheScope":"public","ttlMs":9}`),
 			result(7, `{"resultType":"complete","contents":[],"cacheScope":"private","ttlMs":0}`),
 		},
 		{
@@ -102,6 +102,24 @@ func TestStatelessCarries(t *testing.T) {
 	}
 }
 
+// B049, from the other side: a server that wants input in a result has no way to say so in a
+// handshake version, and what it sends is not complete. The Go SDK's does it when a handler
+// asks for a second round.
+func TestB049HalfAResultIsNotComplete(t *testing.T) {
+	for _, half := range []string{
+		`{"content":[],"requestState":"s","inputRequests":{"q":{"method":"elicitation/create","params":{}}}}`,
+		`{"content":[],"inputRequests":{}}`,
+		`{"resultType":"input_required","content":[],"requestState":"s"}`,
+	} {
+		for method, params := range map[string]string{"tools/call": `{"name":"x"}`, "tools/list": `{}`} {
+			r := newStateless(t, legacyEverything, func(_ context.Context, m mcp.Message, _ func(string)) (string, error) { return answer(m, half) })
+			if got := do(t, r, req(7, method, params)).answer(); code(t, got) != mcp.CodeInternal || !strings.Contains(got, "asks for input in a result") {
+				t.Errorf("%s, %s: %s", method, half, got)
+			}
+		}
+	}
+}
+
 func TestStatelessRefuses(t *testing.T) {
 	r := newStateless(t, legacyEverything, func(context.Context, mcp.Message, func(string)) (string, error) {
 		return "", errors.New("the server was asked")
@@ -131,16 +149,5 @@ func TestStatelessRefuses(t *testing.T) {
 		if got := do(t, r, c.frame).answer(); code(t, got) != c.code {
 			t.Errorf("%s: %s", c.frame, got)
 		}
-	}
-}
-
-// B049: questions that a handshake server puts into its result are no answer to the call,
-// and must not reach the client as a whole one.
-func TestB049QuestionsWithinAResult(t *testing.T) {
-	r := newStateless(t, legacyEverything, func(context.Context, mcp.Message, func(string)) (string, error) {
-		return result(7, `{"content":[],"requestState":"s","inputRequests":{"a":{"method":"elicitation/create","params":{}}}}`), nil
-	})
-	if got := do(t, r, req(7, "tools/call", `{"name":"x","_meta":`+modern("")+`}`)).answer(); code(t, got) != mcp.CodeInternal {
-		t.Errorf("half a result came as %s", got)
 	}
 }

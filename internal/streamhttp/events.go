@@ -220,8 +220,13 @@ func (r *eventReader) fill() error {
 	return r.err
 }
 
+// comeBackAfter is when a client whose connection breaks may come back for a stream, in
+// milliseconds: else it is left to the client, and some wait a long time.
+const comeBackAfter = "1000"
+
 // appendEvent writes one message as an event, with an id if that is not "". The event is
-// named: some clients do not take the name for granted.
+// named: some clients do not take the name for granted. Without data it is the event that
+// a stream begins with (2025-11-25, "Sending Messages to the Server", 6).
 func appendEvent(b []byte, id string, data []byte) []byte {
 	if data != nil {
 		b = append(b, "event: message\n"...)
@@ -230,6 +235,9 @@ func appendEvent(b []byte, id string, data []byte) []byte {
 		b = append(b, "id: "...)
 		b = append(b, id...)
 		b = append(b, '\n')
+	}
+	if data == nil {
+		b = append(b, "retry: "+comeBackAfter+"\n"...)
 	}
 	for {
 		i := lineEnd(data)

@@ -20,7 +20,7 @@ func TestPrimingEvent(t *testing.T) {
 	for version, want := range map[string]bool{"2025-03-26": false, "2025-06-18": false, "2025-11-25": true} {
 		resp := r.do(http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"test/stream"}`, "Mcp-Session-Id", r.begin(version))
 		body := text(t, resp)
-		if got := strings.HasPrefix(body, ": hello\n\nid: 2-0\ndata: \n\n"); got != want {
+		if got := strings.HasPrefix(body, ": hello\n\nid: 2-0\nretry: 1000\ndata: \n\n"); got != want {
 			t.Errorf("%s: %q", version, body)
 		}
 		if !strings.Contains(body, "id: 2-1\n") {
