@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"syscall"
 	"time"
 
 	"github.com/sallyport-dev/sallyport/internal/quote"
@@ -58,6 +59,21 @@ func (p *Paused) Error() string {
 // Unwrap returns the failure.
 func (p *Paused) Unwrap() error { return p.Err }
 
+// dialled says why there is no connection. Callers read it: it names no address.
+func dialled(op *net.OpError) string {
+	var name *net.DNSError
+	var errno syscall.Errno
+	switch {
+	case errors.As(op.Err, &name):
+		return "its host name cannot be resolved"
+	case op.Timeout():
+		return "the connection timed out"
+	case errors.As(op.Err, &errno):
+		return quote.Text(errno.Error(), 100)
+	}
+	return "the connection failed"
+}
+
 // unreachable names what happened to a connection, in words that the server cannot choose:
 // the errors of net/http quote malformed answers, those of x509 what a certificate says.
 func unreachable(err error) error {
@@ -69,7 +85,7 @@ func unreachable(err error) error {
 	case errors.As(err, &certificate):
 		return fmt.Errorf("%w: its certificate is not trusted", ErrUnreachable)
 	case errors.As(err, &op) && op.Op == "dial":
-		return fmt.Errorf("%w: %s", ErrUnreachable, quote.Text(op.Error(), 200))
+		return fmt.Errorf("%w: %s", ErrUnreachable, dialled(op))
 	case errors.As(err, &op) && op.Op == "proxyconnect":
 		return fmt.Errorf("%w: the proxy cannot be", ErrUnreachable)
 	}
