@@ -134,3 +134,21 @@ func TestProgressOfAnothersCallIsDropped(t *testing.T) {
 	}
 	k.close()
 }
+
+// An answer that cannot be read goes to nobody: the server hears that it is refused, and no
+// word of it, for the words were judged by nothing.
+func TestARefusedAnswerIsNotQuoted(t *testing.T) {
+	up := toolServer("a", "look")
+	r := newRig(t, Options{}, up)
+	k := r.stdio(newCaller(t, "local", everything, nil))
+	k.initialize()
+	eventually(t, "it is initialized", func() bool { return up.saw(methodInitialized) })
+	up.last(t).tell(fmt.Sprintf(asksWho, "who"))
+	k.next()
+	k.send(`{"jsonrpc":"2.0","id":1,"result":{},"https://evil.example/x":1,"HTTPS://evil.example/x":2}`)
+	eventually(t, "the server is refused", func() bool { return up.saw(`"id":7,"error"`) })
+	if up.saw("evil.example") {
+		t.Error("the server got what the client's answer holds")
+	}
+	k.close()
+}

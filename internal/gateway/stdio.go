@@ -129,7 +129,9 @@ func (ch *channel) read(from io.Reader) error {
 		var large *stdio.TooLarge
 		switch {
 		case errors.As(err, &large):
-			ch.tooLarge(large)
+			if bad := large.Refused(); bad != nil {
+				ch.bad(bad)
+			}
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
@@ -147,18 +149,6 @@ func (ch *channel) read(from io.Reader) error {
 	}
 }
 
-func (ch *channel) tooLarge(e *stdio.TooLarge) {
-	id, _ := mcp.ParseID(e.ID)
-	bad := &mcp.ParseError{Code: mcp.CodeInvalidRequest, ID: id, Reason: "the message is too large", Kind: mcp.Request}
-	switch {
-	case !e.Method && !id.IsZero():
-		bad.Kind = mcp.Response
-	case id.IsZero() && e.Method:
-		return // a notification
-	}
-	ch.bad(bad)
-}
-
 // bad refuses what is no message. A refused answer becomes an error for the server that
 // waits for it.
 func (ch *channel) bad(bad *mcp.ParseError) {
@@ -171,7 +161,7 @@ func (ch *channel) bad(bad *mcp.ParseError) {
 	case mcp.Response:
 		if ch.handshake != nil {
 			if q := ch.handshake.takeQuestion(bad.ID); q != nil {
-				q.link.refuse(q.asker, "the client's answer is refused: "+bad.Error())
+				q.link.refuse(q.asker, "the client's answer is refused: "+bad.Reason)
 			}
 		}
 		return

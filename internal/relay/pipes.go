@@ -159,15 +159,9 @@ func (p *Pipes) readClient(ctx context.Context) error {
 
 func (p *Pipes) clientTooLarge(e *stdio.TooLarge) {
 	p.log.Warn("a message of the client is too large", "bytes", e.Size, "max", p.opt.MaxMessage)
-	id, _ := mcp.ParseID(e.ID)
-	bad := &mcp.ParseError{Code: mcp.CodeInvalidRequest, ID: id, Reason: "the message is too large", Kind: mcp.Request}
-	switch {
-	case !e.Method && !id.IsZero():
-		bad.Kind = mcp.Response
-	case id.IsZero() && e.Method:
-		return // a notification
+	if bad := e.Refused(); bad != nil {
+		p.relay.BadFromClient(bad)
 	}
-	p.relay.BadFromClient(bad)
 }
 
 // readServer reads until the server's output ends.

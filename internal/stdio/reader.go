@@ -52,6 +52,20 @@ func (e *TooLarge) Error() string {
 	return fmt.Sprintf("a message of %d bytes is over the limit", e.Size)
 }
 
+// Refused says whom a frame of a client's that was skipped is to be answered to: nobody for
+// a notification, then it is nil.
+func (e *TooLarge) Refused() *mcp.ParseError {
+	id, _ := mcp.ParseID(e.ID)
+	bad := &mcp.ParseError{Code: mcp.CodeInvalidRequest, ID: id, Reason: "the message is too large", Kind: mcp.Request}
+	switch {
+	case id.IsZero() && e.Method:
+		return nil
+	case !e.Method && !id.IsZero():
+		bad.Kind = mcp.Response
+	}
+	return bad
+}
+
 // Next returns the next frame without its line end (LF, or CRLF), skipping lines that
 // hold nothing but white space. The slice is the caller's to keep. A frame over the
 // limit gives a *TooLarge after it was skipped to its end, and reading can go on. A last
