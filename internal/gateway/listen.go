@@ -210,7 +210,7 @@ func (w *merging) follow(ctx context.Context, p *place, uris []string, first fun
 			t.Stop()
 			return
 		}
-		if w.c.s.setup().place(p.Name) != p {
+		if p = w.c.s.setup().place(p.Name); p == nil { // a reload may have replaced it
 			return
 		}
 	}

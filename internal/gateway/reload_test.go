@@ -157,3 +157,33 @@ func TestACallOutlivesTheReloadOfItsServer(t *testing.T) {
 		}
 	}
 }
+
+// A subscription at several servers goes on at those that a reload replaced.
+func TestAMergedSubscriptionOutlivesAReload(t *testing.T) {
+	a, changeA := listening("a", "")
+	b, _ := listening("b", "")
+	r := newRig(t, Options{}, a, b)
+	caller := newCaller(t, "ann", everything, nil)
+	s := r.overHTTP(caller)
+	next, stop := listen(t, s.URL, "ann", `3`, `{"resourceSubscriptions":["a://one"]}`)
+	defer stop()
+	if got := next(); !strings.Contains(got, `"resourceSubscriptions":["a://one"]`) {
+		t.Fatalf("got %s", got)
+	}
+	before := len(a.received())
+	if err := r.Reload(t.Context(), r.with(a), func(string) (Caller, bool) { return caller, true }); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it listens again", func() bool {
+		for _, m := range a.received()[before:] {
+			if message(m).Method == methodListen {
+				return true
+			}
+		}
+		return false
+	})
+	changeA(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"uri":"a://one"}}`)
+	if got := next(); !strings.Contains(got, `"uri":"a://one"`) || !strings.Contains(got, `"io.modelcontextprotocol/subscriptionId":3`) {
+		t.Fatalf("got %s", got)
+	}
+}
