@@ -167,23 +167,26 @@ func denialsText(b *strings.Builder, all []auditread.Denial) {
 	}
 }
 
-// whyText is what decided, and the reason.
+// whyText is what decided, and the reason. A rule is named where it decided: other checks
+// refuse what a rule has allowed.
 func whyText(check, rule, reason string) string {
-	var parts []string
+	text := ""
 	if check != "" {
-		parts = append(parts, quote.Text(check, maxShownName))
+		text = quote.Text(check, maxShownName)
 	}
-	if rule != "" {
-		parts = append(parts, "rule "+quote.Text(rule, maxShownName))
-	}
-	text := strings.Join(parts, ", ")
-	if reason != "" {
+	if rule != "" && (check == "" || check == "policy" || check == "rate") {
 		if text != "" {
-			text += ": "
+			text += " "
 		}
-		text += quote.Text(reason, maxShownReason)
+		text += "rule " + quote.Text(rule, maxShownName)
 	}
-	return text
+	if reason == "" {
+		return text
+	}
+	if text != "" {
+		text += ": "
+	}
+	return text + quote.Text(reason, maxShownReason)
 }
 
 // shownName is a name of the log.
