@@ -48,7 +48,7 @@ func recordLine(r *auditread.Record, colour bool) (line string, ok bool) {
 	if colour {
 		word = "\x1b[" + hue + "m" + word + "\x1b[0m"
 	}
-	return fmt.Sprintf("%s #%d %s %s", r.Time.Format(time.RFC3339), r.Seq, word, strings.TrimSpace(quote.Text(text, maxRecordLine))), true
+	return fmt.Sprintf("%s %-6s %s %s", r.Time.Format(time.RFC3339), fmt.Sprintf("#%d", r.Seq), word, strings.TrimSpace(quote.Text(text, maxRecordLine))), true
 }
 
 // outcomeWord is how an outcome is called, and its colour.
