@@ -101,6 +101,11 @@ func eventText(r *auditread.Record) string {
 	if r.Outcome != "" && r.Outcome != r.Phase {
 		add(quote.Text(r.Outcome, maxShownName))
 	}
+	if seq, file := r.Before(); file != "" {
+		add("the log goes on from " + quote.Text(file, maxShownName))
+	} else if seq > 0 {
+		add(fmt.Sprintf("the log was gone; its last known record was #%d", seq))
+	}
 	return strings.Join(parts, " ") + detailText(r)
 }
 

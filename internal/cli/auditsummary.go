@@ -84,9 +84,10 @@ func summarize(ctx context.Context, stdin io.Reader, stderr io.Writer, path stri
 	return auditread.Summarize(ctx, in, f)
 }
 
-// printJSON writes a value so that a terminal can show it.
+// printJSON writes a value as one line, so that a terminal can show it. Nothing is indented: a record
+// can be nested so deep that the spaces would be a thousand times its length.
 func printJSON(w io.Writer, v any) error {
-	text, err := json.MarshalIndent(v, "", "  ")
+	text, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}

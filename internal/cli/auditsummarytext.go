@@ -31,8 +31,12 @@ func summaryText(path string, s *auditread.Summary) string {
 	}
 	b.WriteByte('\n')
 	fmt.Fprintf(&b, "calls: %d%s\n", s.Total.Calls, outcomesText(": ", &s.Total.Decided, "allowed"))
-	if s.Total.Ended.Sum() > 0 {
-		fmt.Fprintf(&b, "ended: %d%s\n", s.Total.Ended.Sum(), outcomesText(": ", &s.Total.Ended, "answered"))
+	if ran, ended := s.Total.Ran(), s.Total.Ended.Sum(); ended > 0 {
+		fmt.Fprintf(&b, "of those that ran: %s", outcomesText("", &s.Total.Ended, "answered"))
+		if s.Matched == s.Records && ran > ended { // a filter can choose one of a call's two records
+			fmt.Fprintf(&b, ", %d without a recorded outcome", ran-ended)
+		}
+		b.WriteByte('\n')
 	}
 
 	section(&b, "tools", s.Tools, func(r auditread.ToolRow) (string, *auditread.Tally) { return joined(r.Upstream, r.Tool), &r.Tally })
