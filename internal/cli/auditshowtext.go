@@ -38,7 +38,7 @@ func storyText(path string, s *auditread.Story) string {
 		}
 	}
 	if s.More > 0 {
-		fmt.Fprintf(&b, "  and %s more\n", count(s.More, "record"))
+		fmt.Fprintf(&b, "  and %s\n", count(s.More, "more record"))
 	}
 	if len(s.Sources) == 0 {
 		return b.String()
@@ -48,7 +48,7 @@ func storyText(path string, s *auditread.Story) string {
 		sourceText(&b, &s.Sources[i])
 	}
 	if s.MoreSources > 0 {
-		fmt.Fprintf(&b, "  and %s more\n", count(int(min(s.MoreSources, 1<<30)), "destination"))
+		fmt.Fprintf(&b, "  and %s\n", count(int(min(s.MoreSources, 1<<30)), "more destination"))
 	}
 	return b.String()
 }
@@ -116,7 +116,7 @@ func argumentsText(b *strings.Builder, r *auditread.Record) {
 		}
 	}
 	if n > maxShownArguments {
-		fmt.Fprintf(b, "  and %s more (--json has them)\n", count(n-maxShownArguments, "argument"))
+		fmt.Fprintf(b, "  and %s (--json has them)\n", count(n-maxShownArguments, "more argument"))
 	}
 	if leftOut > 0 {
 		fmt.Fprintf(b, "  the log left out %s\n", count(int(min(leftOut, 1<<30)), "value"))

@@ -115,7 +115,7 @@ func section[Row any](b *strings.Builder, title string, t auditread.Table[Row], 
 
 func leftOut(b *strings.Builder, n uint64, shown int, what string) {
 	if n > uint64(shown) {
-		fmt.Fprintf(b, "  and %s more (--json has more of them)\n", count(int(n)-shown, what))
+		fmt.Fprintf(b, "  and %s (--json shows more)\n", count(int(min(n, 1<<30))-shown, "more "+what))
 	}
 }
 
