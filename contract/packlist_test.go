@@ -95,7 +95,7 @@ func TestPacksOnCatalogues(t *testing.T) {
 			for _, tool := range toolList {
 				names[tool.Name]++
 			}
-			if p.recognises(names) {
+			if p.recognises(toolList, names) {
 				t.Errorf("pack %s takes %s for its own", p.name, name)
 			}
 		}
