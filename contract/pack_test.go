@@ -35,7 +35,7 @@ func TestPacksLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(Packs(), " "); got != "filesystem github-reference github gmail google-drive slack" {
+	if got := strings.Join(Packs(), " "); got != "everything fetch filesystem github-reference github gitlab gmail google-calendar google-drive home-assistant memory notion playwright postgres slack" {
 		t.Errorf("packs %q", got)
 	}
 	for _, p := range packs {

@@ -65,7 +65,8 @@ func listServer(ctx context.Context, command []string, limit time.Duration, stde
 }
 
 // The client that is pretended: one that servers may ask anything, and that refuses.
-const listerCapabilities = `{"roots":{},"sampling":{},"elicitation":{"form":{},"url":{}}}`
+const listerCapabilities = `{"roots":{},"sampling":{},"elicitation":{"form":{},"url":{}},` +
+	`"tasks":{"requests":{"sampling":{"createMessage":{}},"elicitation":{"create":{}}}}}`
 
 func listerInfo() string {
 	version, err := jsontext.AppendQuote(nil, programVersion())
