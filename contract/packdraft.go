@@ -32,7 +32,8 @@ func DraftPack(d Draft, tools []Tool) ([]byte, error) {
 #
 # Sinks are the fallback's guesses. For each tool look in the server's source: what decides
 # where something goes, what it writes, whether it can be undone, and which fields of its
-# answers the server fills itself (output, of which no draft knows anything). docs/packs.md says what each key means.
+# answers the server fills itself (output, of which a draft knows nothing). docs/packs.md
+# says what each key means.
 #
 # An entry without exfiltrating says that the tool sends nothing anywhere.
 pack: %s
