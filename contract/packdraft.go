@@ -52,6 +52,8 @@ verified: false # true once the list of a running server is kept beside the pack
 			continue
 		}
 		switch n := listed[t.Name]; {
+		case strings.Contains(t.Name, "${"):
+			out.skip(t.Name, "its name has the form of a variable")
 		case n == 1:
 			out.entry(t)
 		case n > 1:
@@ -94,20 +96,22 @@ func (d *drafting) entry(t Tool) {
 		return
 	}
 	var params []string
+	quoted := map[string]string{} // every name in quotes, by the plain form
 	for _, p := range schema.params {
 		if _, err := doc.ParseSelector(p.path); err != nil || !shown(p.selectorText()) {
 			d.skip(t.Name, "a parameter's name cannot be written down")
 			return
 		}
 		params = append(params, p.selectorText())
+		quoted[p.selectorText()] = p.path
 	}
 	d.names = append(d.names, t.Name)
 	b, c, read := &d.entries, Fallback(t), readTool(t)
 	fmt.Fprintf(b, "  %s:\n    params: %s\n", plainText(t.Name), flowList(params))
 	if c.Exfiltrating {
 		b.WriteString("    exfiltrating: true # a guess\n")
-		if len(c.SinkParams) > 0 {
-			fmt.Fprintf(b, "    sink_params: %s # a guess\n", flowList(selectorTexts(c.SinkParams)))
+		if sinks, ok := sinkTexts(c.SinkParams, quoted); ok && len(sinks) > 0 {
+			fmt.Fprintf(b, "    sink_params: %s # a guess\n", flowList(sinks))
 		} else {
 			b.WriteString("    # sink_params: name those that say where it goes; without, every argument is one\n")
 		}
@@ -150,7 +154,7 @@ func plainText(s string) string {
 	if plainWord.MatchString(s) && !yamlWord.MatchString(s) {
 		return s
 	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(quote.Text(s, 300)) + `"`
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "${", "$${").Replace(quote.Text(s, 300)) + `"`
 }
 
 // shown reports text that stands in a file as it is.
@@ -166,6 +170,21 @@ func flowList(items []string) string {
 		b.WriteString(plainText(s))
 	}
 	return b.String() + "]"
+}
+
+// sinkTexts writes selectors as sink_params takes them, where a / and a leading args. are
+// taken for mistakes unless the name is in quotes, and braces have a meaning of their own.
+func sinkTexts(sinks []doc.Selector, quoted map[string]string) (texts []string, ok bool) {
+	for _, s := range selectorTexts(sinks) {
+		if strings.ContainsAny(s, "{}") {
+			return nil, false
+		}
+		if strings.Contains(s, "/") || argsPrefix(s) != "" {
+			s = quoted[s]
+		}
+		texts = append(texts, s)
+	}
+	return texts, true
 }
 
 func selectorTexts(list []doc.Selector) []string {
