@@ -16,13 +16,18 @@ var packFiles embed.FS
 
 // pack is one shipped file of contracts for one server.
 type pack struct {
-	name    string
-	server  string
-	checked string   // the list that it was checked against
-	match   []string // an upstream that lists all of these is taken for the server
-	writers []string // tools that write what a vouched field shows later; each is a sink
-	common  []string // tools whose names other servers have too: alone they say nothing
-	tools   map[string]*packEntry
+	file     string // its name, without a folder
+	name     string
+	server   string
+	version  string   // of the server, that it was checked against
+	verified bool     // against the list of a running server; without, against documents
+	checked  string   // what it was checked against, in words
+	match    []string // an upstream that lists all of these is taken for the server
+	alone    bool     // and only if it lists nothing else, with these parameters
+	optional []string // tools that the server lists to some clients, or with some settings
+	writers  []string // tools that write what a vouched field shows later; each is a sink
+	common   []string // tools whose names other servers have too: alone they say nothing
+	tools    map[string]*packEntry
 }
 
 // packEntry is a contract and the definition that it was written for.
@@ -70,6 +75,9 @@ var loadPacks = sync.OnceValues(func() ([]*pack, error) {
 	return packs, nil
 })
 
+// packKeys are the members of a pack.
+var packKeys = []string{"pack", "server", "version", "verified", "checked", "match", "alone", "optional", "writers", "common", "tools"}
+
 // parsePack reads one pack file. Its entries have the keys of a user's and params.
 func parsePack(file string, data []byte) (*pack, error) {
 	var problems strictyaml.Problems
@@ -77,9 +85,9 @@ func parsePack(file string, data []byte) (*pack, error) {
 	if root == nil {
 		return nil, problems.Err()
 	}
-	pk := &pack{tools: map[string]*packEntry{}}
-	fields, _ := root.Fields(&problems, []string{"pack", "server", "checked", "match", "writers", "common", "tools"}, nil)
-	for key, into := range map[string]*string{"pack": &pk.name, "server": &pk.server, "checked": &pk.checked} {
+	pk := &pack{file: file, tools: map[string]*packEntry{}}
+	fields, _ := root.Fields(&problems, packKeys, nil)
+	for key, into := range map[string]*string{"pack": &pk.name, "server": &pk.server, "version": &pk.version, "checked": &pk.checked} {
 		n := fields[key]
 		if n == nil {
 			problems.AddFile(file, "%s is missing", key)
@@ -87,7 +95,15 @@ func parsePack(file string, data []byte) (*pack, error) {
 		}
 		*into, _ = n.Str(&problems)
 	}
-	for key, into := range map[string]*[]string{"match": &pk.match, "writers": &pk.writers, "common": &pk.common} {
+	if n := fields["verified"]; n == nil {
+		problems.AddFile(file, "verified is missing: true if it was held against the list of a running server")
+	} else {
+		pk.verified, _ = n.Bool(&problems)
+	}
+	if n := fields["alone"]; n != nil {
+		pk.alone, _ = n.Bool(&problems)
+	}
+	for key, into := range map[string]*[]string{"match": &pk.match, "optional": &pk.optional, "writers": &pk.writers, "common": &pk.common} {
 		if n := fields[key]; n != nil {
 			items, _ := n.Strs(&problems)
 			for _, item := range items {
@@ -99,7 +115,7 @@ func parsePack(file string, data []byte) (*pack, error) {
 		pk.entries(n, &problems)
 	}
 	pk.vouching(file, fields["writers"] != nil, &problems)
-	for key, names := range map[string][]string{"match": pk.match, "common": pk.common} {
+	for key, names := range map[string][]string{"match": pk.match, "optional": pk.optional, "common": pk.common} {
 		for _, name := range names {
 			if pk.tools[name] == nil {
 				problems.AddFile(file, "%s names %s, which has no entry", key, name)
@@ -167,14 +183,34 @@ func (pk *pack) entries(n *strictyaml.Node, problems *strictyaml.Problems) {
 	}
 }
 
-// recognises reports that a list has all the tools the pack is for.
-func (pk *pack) recognises(names map[string]int) bool {
+// recognises reports that a list is one of the server that the pack is for: it has all
+// the tools that the pack knows the server by. A name such as fetch says little, so that a
+// pack that goes by such names wants the whole list to be the one that it knows.
+func (pk *pack) recognises(tools []Tool, names map[string]int) bool {
 	for _, m := range pk.match {
 		if names[m] == 0 {
 			return false
 		}
 	}
-	return true
+	if !pk.alone {
+		return true
+	}
+	return !slices.ContainsFunc(tools, func(t Tool) bool {
+		e := pk.tools[t.Name]
+		return e == nil || !e.knows(t)
+	})
+}
+
+// knows reports that a definition has the parameters that the entry was written for, all
+// of them and no others.
+func (e *packEntry) knows(t Tool) bool {
+	schema := readSchema(t.Definition.Get("inputSchema"))
+	for _, p := range schema.params {
+		if !e.params[p.selectorText()] {
+			return false
+		}
+	}
+	return len(schema.params) == len(e.params) && !schema.truncated
 }
 
 // contractFor returns the pack's contract for a tool as it is listed. Where the

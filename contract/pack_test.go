@@ -35,7 +35,7 @@ func TestPacksLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(Packs(), " "); got != "filesystem github-reference github gmail google-drive slack" {
+	if got := strings.Join(Packs(), " "); got != "everything fetch filesystem github-reference github gitlab gmail google-calendar google-drive home-assistant memory notion playwright postgres slack" {
 		t.Errorf("packs %q", got)
 	}
 	for _, p := range packs {
@@ -127,7 +127,7 @@ func TestPackOnOtherDefinitions(t *testing.T) {
 }
 
 func TestParsePackProblems(t *testing.T) {
-	head := "pack: p\nserver: s\nchecked: c\nmatch: [t]\n"
+	head := "pack: p\nserver: s\nversion: v\nverified: true\nchecked: c\nmatch: [t]\n"
 	for text, want := range map[string]string{
 		head + "tools: {t: {params: [a], write_params: [b]}}":                              "b is not among params",
 		head + "tools: {t: {write_params: [b]}}":                                           "params is missing",

@@ -190,7 +190,7 @@ func (s *Set) Bind(upstream string, tools []Tool) []Notice {
 
 	n := notices{upstream: upstream}
 	for _, p := range s.packs {
-		if p.recognises(b.names) && (b.pack == nil || len(p.match) > len(b.pack.match)) {
+		if p.recognises(b.tools, b.names) && (b.pack == nil || len(p.match) > len(b.pack.match)) {
 			b.pack = p
 		}
 	}

@@ -22,10 +22,10 @@ const maxLists = 1000
 func newPacks() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "packs",
-		Short: "Measure what contracts find",
+		Short: "See, check and draft the contracts of servers",
 		Long:  "Work with the shipped contracts and with the fallback for tools that have none.",
 	}
-	cmd.AddCommand(newPacksScore())
+	cmd.AddCommand(newPacksList(), newPacksShow(), newPacksVerify(), newPacksNew(), newPacksScore())
 	return cmd
 }
 

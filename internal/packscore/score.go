@@ -163,8 +163,9 @@ func (m *measure) note(what, param string) {
 
 func (m *measure) tool() {
 	// What asks about a destination by another way than the flow check is gated too. A
-	// tool that is asked about because it destroys something is no false alarm.
-	asks := m.c.Exfiltrating || len(m.c.TypedParams) > 0
+	// tool that is asked about because it destroys something, or because of a path that it
+	// writes, is no false alarm.
+	asks := m.c.Exfiltrating || slices.ContainsFunc(selectors(m.c.TypedParams), func(p string) bool { return !m.isWritten(p) })
 	gated := asks || m.c.Destructive
 	addresses := m.label.Addresses()
 	whole := true
@@ -197,17 +198,23 @@ func (m *measure) tool() {
 		}
 	}
 	for _, p := range m.label.WriteParams {
-		found := slices.Contains(m.writes, element(p))
+		// A path that may be left out cannot be confined, and is asked about.
+		found := slices.Contains(m.writes, element(p)) || slices.Contains(selectors(m.c.TypedParams), element(p))
 		m.counts.WritePaths.add(found)
 		if !found {
 			m.note("write", p)
 		}
 	}
 	for _, p := range m.writes {
-		if !slices.ContainsFunc(m.label.WriteParams, func(w string) bool { return element(w) == p }) {
+		if !m.isWritten(p) {
 			m.note("write-guess", p)
 		}
 	}
+}
+
+// isWritten reports a parameter that the label calls a path which is written.
+func (m *measure) isWritten(param string) bool {
+	return slices.ContainsFunc(m.label.WriteParams, func(w string) bool { return element(w) == param })
 }
 
 // writeParams are the parameters that a contract confines, or for a fallback those that

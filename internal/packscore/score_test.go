@@ -94,6 +94,30 @@ func TestScoreWithPack(t *testing.T) {
 	}
 }
 
+// A path that may be left out is asked about: that counts as confined, and as no alarm in a
+// tool that only writes there.
+func TestScoreAskedPaths(t *testing.T) {
+	for _, written := range []bool{true, false} {
+		list := List{Server: "browser"}
+		for _, n := range []string{"browser_navigate", "browser_run_code_unsafe", "browser_network_requests", "browser_take_screenshot"} {
+			list.Tools = append(list.Tools, toolOf(t, n, `{"filename":{"type":"string"}}`))
+		}
+		label := Label{Tool: "browser_network_requests", Effect: "read"}
+		if written {
+			label.WriteParams = []string{"filename"}
+		}
+		list.Labels = []Label{label}
+		rep, err := Score([]List{list})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := rep.Servers[0].Packs
+		if rep.Servers[0].Pack != "playwright" || c.Alarms.Found != map[bool]int{true: 0, false: 1}[written] || c.WritePaths.Found != len(label.WriteParams) {
+			t.Errorf("written %v: %+v", written, rep.Servers[0])
+		}
+	}
+}
+
 func TestParseLabelsRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		`{`:   "JSON",
