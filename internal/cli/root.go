@@ -27,6 +27,7 @@ var commands = []func() *cobra.Command{
 	newAudit,
 	newDecide,
 	newExplain,
+	newInit,
 	newPacks,
 	newPins,
 	newReload,

@@ -1,0 +1,93 @@
+package clientconfig
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+const program = "/opt/sallyport/bin/sallyport"
+
+func all(*Entry) bool { return true }
+
+// put writes a file into a directory of its own and reads it.
+func put(t *testing.T, name, text string) *File {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return again(t, path)
+}
+
+func again(t *testing.T, path string) *File {
+	t.Helper()
+	return Places{Program: program}.Read(Location{Path: path})
+}
+
+func contents(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// wrapWrite wraps every entry and writes the file.
+func wrapWrite(t *testing.T, f *File) *Change {
+	t.Helper()
+	c, err := f.Wrap(program, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Write(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func unwrapWrite(t *testing.T, path string) {
+	t.Helper()
+	c, err := again(t, path).Unwrap(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Write(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestThereAndBack(t *testing.T) {
+	for name, src := range map[string]string{
+		"list":         `{"mcpServers":{"a":{"command":"npx","args":["-y","x"],"env":{"K":"v"}}}}`,
+		"empty list":   `{"mcpServers":{"a":{"command":"npx","args":[ /* none */ ]}}}`,
+		"no list":      `{"mcpServers":{"a":{"command":"np\u0078"}}}`,
+		"no list last": "{\"mcpServers\":{\"a\":{\r\n\t\"env\":{},\r\n\t\"command\":\"npx\"\r\n}}}\r\n",
+		"one list":     `{"mcp":{"a":{"type":"local","command":["npx","-y","x"]}}}`,
+		"path object":  `{"context_servers":{"a":{"command":{"path":"npx","args":["x"]}}}}`,
+		"trailing":     "{\n \"servers\": {\n  \"a\": {\n   \"command\": \"npx\", // run\n   \"args\": [\n    \"-y\", // yes\n   ],\n  },\n },\n}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := put(t, "mcp.json", src)
+			c := wrapWrite(t, f)
+			if len(c.Entries) != 1 {
+				t.Fatalf("%d entries change: %+v", len(c.Entries), f.Entries)
+			}
+			w := again(t, f.Path)
+			if e := w.Entries[0]; e.State != Wrapped || !e.ByInit || e.Wrapper != program || e.Command[0] != "npx" {
+				t.Errorf("wrapped: %+v", e)
+			}
+			if c, err := w.Wrap(program, all); err != nil || !c.Empty() {
+				t.Errorf("a second time something changes: %v", err)
+			}
+			unwrapWrite(t, f.Path)
+			if got := contents(t, f.Path); got != src {
+				t.Errorf("not restored:\n%s\nwas:\n%s", got, src)
+			}
+			if _, err := os.Lstat(f.BackupPath()); !os.IsNotExist(err) {
+				t.Errorf("the backup stays: %v", err)
+			}
+		})
+	}
+}
