@@ -37,8 +37,9 @@ type node struct {
 
 	index    map[string]*member // of a large object
 	comments []edit             // of the whole file, in its root
-	// TOML only.
-	closed, header bool
+	// TOML only
+	closed, header bool // cannot be added to; has a header of its own
+	dotted         int  // the section whose dotted key made it, 0 for none
 }
 
 // member is one key with its value.
