@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sallyport-dev/sallyport/internal/clientconfig"
 	"github.com/sallyport-dev/sallyport/internal/quote"
 )
 
@@ -30,6 +31,8 @@ func ownProgram(named string, undo bool) (path string, warnings []string, err er
 		return "", nil, fmt.Errorf("the program %s cannot be found", shown)
 	case !info.Mode().IsRegular():
 		return "", nil, fmt.Errorf("%s is no program", shown)
+	case !clientconfig.IsSallyport(path, ""):
+		return "", nil, fmt.Errorf("%s is not called sallyport: init knows its own entries by that name", shown)
 	case strings.ContainsAny(path, "$%{}`") || quote.Text(path, 0) != path:
 		return "", nil, fmt.Errorf("a client may read something else than the path %s, because of its characters: put the program elsewhere, or name it with --program", shown)
 	}

@@ -233,11 +233,24 @@ func (e *Entry) wrapped(program string) bool {
 	return true
 }
 
-// IsSallyport reports whether a command's name is Sallyport's, or program's own path.
+// IsSallyport reports whether a command is Sallyport by its name, or is program itself. A
+// relative path is not: what stands in a project's directory may be anybody's, so it is
+// wrapped as any other server.
 func IsSallyport(command, program string) bool {
-	base := command[strings.LastIndexAny(command, `/\`)+1:]
-	base = strings.TrimSuffix(strings.ToLower(base), ".exe")
-	return base == "sallyport" || program != "" && command == program
+	if program != "" && command == program {
+		return true
+	}
+	at := strings.LastIndexAny(command, `/\`) + 1
+	if at > 0 && !rooted(command) {
+		return false
+	}
+	base := strings.TrimSuffix(strings.ToLower(command[at:]), ".exe")
+	return base == "sallyport"
+}
+
+// rooted: an absolute path of any system, since a file may be for another.
+func rooted(path string) bool {
+	return path[0] == '/' || path[0] == '\\' || len(path) > 2 && isLetter(path[0]) && path[1] == ':'
 }
 
 // flagValue finds --name VALUE or --name=VALUE.

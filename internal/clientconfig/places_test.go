@@ -33,11 +33,11 @@ func TestPlacesOfEverySystem(t *testing.T) {
 		"/a/Claude/claude_desktop_config.json":                             {GOOS: "windows", AppData: "/a"},
 		"/h/.config/Claude/claude_desktop_config.json":                     {GOOS: "linux", Home: "/h"},
 		"/x/Claude/claude_desktop_config.json":                             {GOOS: "linux", Home: "/h", Getenv: func(k string) string { return map[string]string{"XDG_CONFIG_HOME": "/x"}[k] }},
-		"/c/config.toml":                  {GOOS: "linux", Home: "/h", Getenv: func(k string) string { return map[string]string{"CODEX_HOME": "/c"}[k] }},
-		"/h/.config/zed/settings.json":    {GOOS: "darwin", Home: "/h"},
-		"/a/Zed/settings.json":            {GOOS: "windows", AppData: "/a"},
-		"/p/.vscode/mcp.json":             {Project: "/p"},
-		"/h/.config/opencode/config.json": {GOOS: "linux", Home: "/h"},
+		"/c/config.toml":                                                   {GOOS: "linux", Home: "/h", Getenv: func(k string) string { return map[string]string{"CODEX_HOME": "/c"}[k] }},
+		"/h/.config/zed/settings.json":                                     {GOOS: "darwin", Home: "/h"},
+		"/a/Zed/settings.json":                                             {GOOS: "windows", AppData: "/a"},
+		"/p/.vscode/mcp.json":                                              {Project: "/p"},
+		"/h/.config/opencode/config.json":                                  {GOOS: "linux", Home: "/h"},
 	} {
 		found := false
 		for _, l := range of.Locations() {
