@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/sallyport-dev/sallyport/internal/clientconfig"
@@ -36,8 +37,7 @@ func (r *initRun) list(files []*clientconfig.File, places clientconfig.Places) {
 		return
 	}
 	for _, l := range places.Foreign() {
-		r.say("\n%s  %s\n  not edited: this is the IDE's own file. In Settings | Tools | AI Assistant | MCP put %s in the place of each server's command, and in front of its arguments: wrap -- COMMAND\n",
-			l.Client.Name, quote.Text(l.Path, 1000), quote.Text(r.program, 1000))
+		r.say("\n%s  %s\n  left: %s\n", l.Name, quote.Text(l.Path, 1000), l.Why)
 	}
 }
 
@@ -55,12 +55,30 @@ func (r *initRun) listEntry(e *clientconfig.Entry) {
 		r.say("  %-20s left: init did not wrap it\n", name)
 	case e.State == clientconfig.Plain:
 		r.say("  %-20s wrap: %s\n", name, clientconfig.RedactedCommand(e.Command, 200))
+		if b := unpinnedBridge(e.Command); b != "" {
+			r.say("  %-20s it runs whatever version of %s is newest: name one, or reach the server with sallyport wrap --url\n", "", b)
+		}
 	default:
 		r.say("  %-20s left: %s\n", name, e.Reason)
 		if e.State == clientconfig.Remote {
 			r.say("  %-20s to front it, make its command %s\n", "", frontURL(e))
 		}
 	}
+}
+
+// bridges are packages that make a server at a URL one over stdio.
+var bridges = []string{"mcp-remote", "mcp-proxy", "supergateway", "mcp-stdio-to-streamable-http-adapter"}
+
+// unpinnedBridge finds a bridge without a version in a command: it holds a user's tokens,
+// and tomorrow's is another program.
+func unpinnedBridge(command []string) string {
+	for _, word := range command[1:] {
+		base := strings.TrimSuffix(word[strings.LastIndexByte(word, '/')+1:], "@latest")
+		if slices.Contains(bridges, base) {
+			return base
+		}
+	}
+	return ""
 }
 
 // frontURL is the command that fronts a remote server. Of its URL the host is shown: paths

@@ -88,8 +88,8 @@ func (p Places) Locations() []Location {
 				}
 			}
 		}
+		add(c.user, false) // first: in the home directory, a project's file may be the user's
 		add(c.project, true)
-		add(c.user, false)
 	}
 	return all
 }
@@ -121,18 +121,42 @@ func (p Places) Find() []*File {
 	return files
 }
 
-// Foreign lists files that hold servers in a form that is not edited, if they are here.
-func (p Places) Foreign() []Location {
-	var found []Location
+// Foreign is a place of servers that is not edited.
+type Foreign struct {
+	Name string // of the client
+	Path string
+	Why  string // what it is, and what to do instead
+}
+
+// foreign: where each is from, and why it is left.
+//   - JetBrains AI Assistant keeps its servers in the IDE's own XML; its settings take
+//     pasted JSON: https://www.jetbrains.com/help/ai-assistant/mcp.html
+//   - Claude Desktop and Gemini CLI install extensions, with servers of their own, which an
+//     update writes anew: https://modelcontextprotocol.io/quickstart/user and
+//     https://github.com/google-gemini/gemini-cli/blob/main/docs/extensions/index.md
+func (p Places) foreign() []Foreign {
+	const extension = "an extension starts its own servers and is not edited: an update would write it anew. Sallyport is not in front of them"
+	var all []Foreign
 	for _, pattern := range under(p.appData(), "JetBrains/*/options/llm.mcpServers.xml") {
-		paths, _ := filepath.Glob(pattern)
+		all = append(all, Foreign{"JetBrains AI Assistant", pattern, "the IDE's own file is not edited: in Settings | Tools | AI Assistant | MCP make each server's command this program, and put wrap -- and the server's own command in front of its arguments"})
+	}
+	for _, pattern := range under(p.appData(), "Claude/Claude Extensions/*/manifest.json") {
+		all = append(all, Foreign{"Claude Desktop", pattern, extension})
+	}
+	for _, pattern := range under(p.Home, ".gemini/extensions/*/gemini-extension.json") {
+		all = append(all, Foreign{"Gemini CLI", pattern, extension})
+	}
+	return all
+}
+
+// Foreign lists the places of servers that are here and not edited.
+func (p Places) Foreign() []Foreign {
+	var found []Foreign
+	for _, f := range p.foreign() {
+		paths, _ := filepath.Glob(f.Path)
 		for _, path := range paths {
-			found = append(found, Location{assistant, path, false})
+			found = append(found, Foreign{f.Name, path, f.Why})
 		}
 	}
 	return found
 }
-
-// assistant keeps its servers in the IDE's own XML: its settings take pasted JSON,
-// https://www.jetbrains.com/help/ai-assistant/mcp.html.
-var assistant = &Client{ID: "jetbrains", Name: "JetBrains AI Assistant", Desktop: true}
