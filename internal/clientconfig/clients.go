@@ -39,11 +39,6 @@ func inProject(names ...string) func(Places) []string {
 	return func(p Places) []string { return under(p.Project, slices.Clone(names)...) }
 }
 
-// inAppData: the directory in which desktop programs keep their settings.
-func inAppData(names ...string) func(Places) []string {
-	return func(p Places) []string { return under(p.appData(), slices.Clone(names)...) }
-}
-
 var mcpServers = [][]string{{"mcpServers"}}
 
 // editors are the editors built on VS Code, whose extensions keep their files alike.

@@ -106,14 +106,3 @@ func syntaxError(src []byte, at int, format string, args ...any) error {
 	e.Column = utf8.RuneCount(src[begin:at]) + 1
 	return e
 }
-
-// lineOf is the number of the line, from 1.
-func lineOf(src []byte, at int) int {
-	n := 1
-	for i := range src[:min(at, len(src))] {
-		if src[i] == '\n' {
-			n++
-		}
-	}
-	return n
-}
