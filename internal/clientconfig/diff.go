@@ -66,7 +66,7 @@ func (c *Change) hunks() []hunk {
 		grows := strings.Count(e.text, "\n") - bytes.Count(c.File.src[e.start:e.end], []byte("\n"))
 		h := hunk{from, to, from + shift, to + shift + grows}
 		shift += grows
-		if n := len(all); n > 0 && h.oldFrom < all[n-1].oldTo {
+		if n := len(all); n > 0 && h.oldFrom <= all[n-1].oldTo {
 			all[n-1].oldTo, all[n-1].newTo = max(h.oldTo, all[n-1].oldTo), h.newTo
 			continue
 		}
