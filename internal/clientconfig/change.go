@@ -60,9 +60,12 @@ func (f *File) checkWrap(c *Change, program string) error {
 	if len(after.Entries) != len(f.Entries) {
 		return errors.New("the edited file would have other servers; nothing is changed")
 	}
-	back, err := after.Unwrap(func(e *Entry) bool {
-		return slices.ContainsFunc(c.Entries, func(was Entry) bool { return was.Server == e.Server && was.Scope == e.Scope && e.Wrapper == program })
-	})
+	changed := map[int]bool{} // by the place in after, whose entries are in the same order
+	for i := range f.Entries {
+		was, now := &f.Entries[i], after.Entries[i].at
+		changed[now] = slices.ContainsFunc(c.Entries, func(e Entry) bool { return e.at == was.at })
+	}
+	back, err := after.Unwrap(func(e *Entry) bool { return changed[e.at] })
 	if err != nil {
 		return err
 	}

@@ -91,3 +91,22 @@ func TestThereAndBack(t *testing.T) {
 		})
 	}
 }
+
+// A server that is wrapped already does not keep another of its name from being wrapped.
+func TestSameNameTwice(t *testing.T) {
+	src := `{"mcp":{"a":{"command":"` + program + `","args":["wrap","--entry","command","--","x"]}},"mcpServers":{"a":{"command":"y","args":[
+"z"]}}}`
+	f := put(t, "mcp.json", src)
+	c := wrapWrite(t, f)
+	if len(c.Entries) != 1 || c.Entries[0].Command[0] != "y" {
+		t.Errorf("%+v", c.Entries)
+	}
+}
+
+// The settings of a client that stand beside its servers are no servers.
+func TestOtherSettingsAreNoServers(t *testing.T) {
+	f := put(t, "settings.json", `{"mcp":{"allowed":["a"],"servers":{"s":{"command":"x"}}},"mcpServers":{"a":{"command":"y"}}}`)
+	if len(f.Entries) != 2 || f.Entries[0].Server != "s" || f.Entries[1].Server != "a" {
+		t.Errorf("%+v", f.Entries)
+	}
+}

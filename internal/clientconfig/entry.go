@@ -51,6 +51,7 @@ type Entry struct {
 	ByInit  bool
 
 	form form
+	at   int // where its key is
 }
 
 // form is where the parts of an entry are that an edit touches.

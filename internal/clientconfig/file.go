@@ -130,15 +130,15 @@ func (f *File) entries(root *node, program string) ([]Entry, error) {
 		for _, found := range groups {
 			for _, m := range found.node.members {
 				e := readEntry(f.Client, m.key, m.val, f.toml, program)
-				e.File, e.Scope, e.Line = f.Path, found.scope, lines.of(m.keyStart)
-				if f.Client == anyClient && e.State == Unclear && len(way) == 1 && way[0] == "mcp" && m.key == "servers" {
-					continue // an object of servers of its own
+				e.File, e.Scope, e.Line, e.at = f.Path, found.scope, lines.of(m.keyStart), m.keyStart
+				if f.Client == anyClient && len(way) == 1 && way[0] == "mcp" && (m.val.kind != object || m.key == "servers") {
+					continue // settings of a client that has its servers elsewhere
 				}
 				all = append(all, e)
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Entry) int { return cmp.Compare(a.Line, b.Line) })
+	slices.SortStableFunc(all, func(a, b Entry) int { return cmp.Compare(a.at, b.at) })
 	return all, nil
 }
 
