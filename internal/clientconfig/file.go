@@ -134,7 +134,9 @@ func (f *File) entries(root *node, program string) ([]Entry, error) {
 				if f.Client == anyClient && len(way) == 1 && way[0] == "mcp" && (m.val.kind != object || m.key == "servers") {
 					continue // settings of a client that has its servers elsewhere
 				}
-				all = append(all, e)
+				if all = append(all, e); len(all) > maxServers {
+					return nil, fmt.Errorf("it has more than %d servers", maxServers)
+				}
 			}
 		}
 	}

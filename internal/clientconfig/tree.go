@@ -8,9 +8,10 @@ import (
 // Bounds of a file. Claude Code keeps its history in the file of its servers, which so
 // grows to some megabytes.
 const (
-	maxFile  = 32 << 20 // bytes
-	maxDepth = 100
-	maxNodes = 1 << 20
+	maxFile    = 32 << 20 // bytes
+	maxDepth   = 100
+	maxNodes   = 1 << 20
+	maxServers = 1000
 )
 
 type kind uint8

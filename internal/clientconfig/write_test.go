@@ -2,6 +2,7 @@ package clientconfig
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -211,5 +212,16 @@ func TestWhatIsNoFile(t *testing.T) {
 	}
 	if f := again(t, big); f.Err == nil || !strings.Contains(f.Err.Error(), "more than 32 MiB") {
 		t.Errorf("a large file: %v", f.Err)
+	}
+}
+
+func TestManyServersAreRefused(t *testing.T) {
+	var b strings.Builder
+	for i := range maxServers {
+		fmt.Fprintf(&b, `,"s%d":{}`, i)
+	}
+	f := put(t, "mcp.json", `{"mcpServers":{"a":{}`+b.String()+`}}`)
+	if f.Err == nil || !strings.Contains(f.Err.Error(), "more than 1000 servers") {
+		t.Errorf("error %v", f.Err)
 	}
 }
