@@ -28,6 +28,7 @@ var commands = []func() *cobra.Command{
 	newDecide,
 	newExplain,
 	newInit,
+	newMan,
 	newPacks,
 	newPins,
 	newReload,
