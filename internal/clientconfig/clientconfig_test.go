@@ -1,8 +1,10 @@
 package clientconfig
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -108,5 +110,26 @@ func TestOtherSettingsAreNoServers(t *testing.T) {
 	f := put(t, "settings.json", `{"mcp":{"allowed":["a"],"servers":{"s":{"command":"x"}}},"mcpServers":{"a":{"command":"y"}}}`)
 	if len(f.Entries) != 2 || f.Entries[0].Server != "s" || f.Entries[1].Server != "a" {
 		t.Errorf("%+v", f.Entries)
+	}
+}
+
+// A program of Sallyport's name in a directory that may be anybody's is wrapped as any
+// other; one at another absolute path is left and named.
+func TestOnlyLooksLikeSallyport(t *testing.T) {
+	for command, want := range map[string]State{
+		"./sallyport": Plain, "bin/sallyport": Plain, `bin\sallyport.exe`: Plain, "../sallyport": Plain, "sallyport-x": Plain,
+		"/tmp/evil/sallyport": Wrapped, `C:\evil\Sallyport.exe`: Wrapped, "sallyport": Wrapped, program: Wrapped,
+	} {
+		src, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"a": map[string]any{"command": command, "args": []string{"wrap", "--entry", "args", "--", "x"}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := put(t, "mcp.json", string(src)).Entries[0]
+		if e.State != want {
+			t.Errorf("%s: %s", command, e.State)
+		}
+		if named := strings.Contains(e.Reason, "not this program's path"); named != (want == Wrapped && command != program) {
+			t.Errorf("%s: %s", command, e.Reason)
+		}
 	}
 }
