@@ -134,16 +134,14 @@ func (r *initRun) run() error {
 	for _, c := range changes {
 		r.say("\n%s", c.Diff())
 	}
-	switch {
-	case len(changes) == 0:
+	if len(changes) == 0 {
 		r.say("\nnothing changes\n")
 		if err := r.starter(files); err != nil {
 			return err
 		}
 		return r.ending()
-	case !r.f.undo:
-		r.notes(changes, warnings)
 	}
+	r.notes(changes, warnings)
 	if r.f.dryRun {
 		if err := r.starter(files); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/sallyport-dev/sallyport/internal/clientconfig"
@@ -40,6 +41,9 @@ func ownProgram(named string, undo bool) (path string, warnings []string, err er
 		return "", nil, fmt.Errorf("this program is %s, %s: clients would not find it later. Install it first (go install, or make build), or name one with --program", shown, where)
 	} else if where != "" {
 		warnings = append(warnings, fmt.Sprintf("%s is %s: once it is gone, these servers do not start", shown, where))
+	}
+	if runtime.GOOS == "windows" && strings.ContainsRune(path, ' ') {
+		warnings = append(warnings, fmt.Sprintf("%s has a blank in it: a client that starts servers through cmd.exe may take it for two words", shown))
 	}
 	if dir, err := os.Getwd(); err == nil && within(dir, path) {
 		warnings = append(warnings, fmt.Sprintf("%s lies in the working directory: an agent that may write here could replace it", shown))

@@ -104,6 +104,9 @@ func (r *initRun) notes(changes []*clientconfig.Change, warnings []string) {
 			r.say("note: %s: %s\n", client.Name, client.Note)
 		}
 	}
+	if r.f.undo {
+		return
+	}
 	why := "so that no other program of that name is started"
 	if desktop {
 		why = "because a client that is started from the desktop does not see your shell's PATH"

@@ -230,6 +230,9 @@ func (e *Entry) wrapped(program string) bool {
 	}
 	if program != "" && e.Wrapper != program {
 		e.Reason += ", by " + quote.Value(e.Wrapper, 200) + ", which is not this program's path"
+		if e.ByInit {
+			e.Reason += ": to change it, run init --undo and then init"
+		}
 	}
 	return true
 }
