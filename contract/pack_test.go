@@ -183,3 +183,15 @@ func TestPackGrantsHoldForKnownDefinitions(t *testing.T) {
 		t.Errorf("slack_post_message: %d labels, sinks %s", len(c.Output), sinksOf(c))
 	}
 }
+
+// The text of a pack is found by the name that stands in it.
+func TestPackText(t *testing.T) {
+	for _, name := range Packs() {
+		if !strings.Contains(string(PackText(name)), "\npack: "+name+"\n") {
+			t.Errorf("pack %s is not in the file of its name", name)
+		}
+	}
+	if PackText("../keys.go") != nil {
+		t.Error("a file that is no pack was given out")
+	}
+}

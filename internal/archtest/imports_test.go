@@ -36,6 +36,9 @@ var mayImport = map[string][]string{
 	"internal/store":  {"."},
 	"internal/client": {},
 
+	// What clients are configured with.
+	"internal/clientconfig": {"audit", "internal/quote"},
+
 	// Conversations with the servers behind the gateway, and what makes one era of the other.
 	"internal/upstream": {"doc", "internal/mcp", "internal/quote", "internal/stdio", "internal/streamhttp"},
 	"internal/bridge":   {"doc", "internal/mcp", "internal/quote", "internal/upstream"},

@@ -27,6 +27,7 @@ var commands = []func() *cobra.Command{
 	newAudit,
 	newDecide,
 	newExplain,
+	newInit,
 	newMan,
 	newPacks,
 	newPins,

@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 		"converse":   converse,
 		"followtail": followtail,
 		"listserver": listserver,
+		"startentry": startentry,
 		"twoservers": twoservers,
 	})
 }

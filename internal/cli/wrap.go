@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-dev/sallyport/internal/clientconfig"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/quote"
 	"github.com/sallyport-dev/sallyport/internal/relay"
@@ -28,7 +29,7 @@ const exitServerEnded = 5
 
 type wrapFlags struct {
 	name, config, policy, contracts, audit string
-	url                                    string
+	url, entry                             string
 	headers                                []string
 	dryRun, verbose                        bool
 	maxMessage                             int
@@ -67,6 +68,8 @@ ended first.`,
   sallyport wrap --url https://forge.example/mcp --header 'Authorization: Bearer ${FORGE_TOKEN}'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
+			case f.entry != "" && !slices.Contains(clientconfig.Shapes, f.entry):
+				return errors.New("--entry is for sallyport init, which writes it")
 			case len(f.headers) > 0 && !cmd.Flags().Changed("url"):
 				return errors.New("--header is for a server at a --url")
 			case cmd.Flags().Changed("url") && len(args) > 0:
@@ -93,6 +96,7 @@ ended first.`,
 	fl.BoolVar(&f.dryRun, "dry-run", false, "decide and record, enforce nothing")
 	fl.IntVar(&f.maxMessage, "max-message", stdio.DefaultMaxMessage, "largest message in bytes")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "log more")
+	fl.StringVar(&f.entry, "entry", "", "written by sallyport init: the `FORM` that the client's entry had, so that init --undo can restore it")
 	return cmd
 }
 

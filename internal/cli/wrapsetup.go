@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -118,6 +119,7 @@ func ownFiles(configFile, contractsFile, auditFile string) (own, error) {
 	if dir, err := os.UserConfigDir(); err == nil && filepath.IsAbs(dir) {
 		o.deny = append(o.deny, filepath.Join(dir, "sallyport"))
 	}
+	o.deny = append(o.deny, clientFiles()...)
 	if o.config = configFile; o.config == "" {
 		var err error
 		if o.config, err = defaultConfigFile(); err != nil {
@@ -210,7 +212,7 @@ func writeRoots(command []string, opt contract.Options, log *slog.Logger) (*conf
 	if len(dirs) == 0 {
 		return nil, nil
 	}
-	root, err := confine.NewRoot(opt.Style, dirs, "", opt.Deny)
+	root, err := confine.NewRoot(opt.Style, dirs, "", slices.Concat(opt.Deny, clientFiles(dirs...)))
 	if err != nil {
 		return nil, fmt.Errorf("the directories on the server's command line: %w", err)
 	}
