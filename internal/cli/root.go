@@ -29,6 +29,7 @@ var commands = []func() *cobra.Command{
 	newDoctor,
 	newExplain,
 	newInit,
+	newMan,
 	newPacks,
 	newPins,
 	newReload,
