@@ -183,6 +183,8 @@ func (r *initRun) find(places clientconfig.Places) ([]*clientconfig.File, error)
 		l := clientconfig.Location{Path: r.f.config}
 		if len(r.f.clients) == 1 {
 			l.Client = clientconfig.ByID(r.f.clients[0])
+		} else if known, ok := places.Known(r.f.config); ok {
+			l = known
 		}
 		files = append(files, places.Read(l))
 	} else {

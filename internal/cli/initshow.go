@@ -63,19 +63,12 @@ func (r *initRun) listEntry(e *clientconfig.Entry) {
 	}
 }
 
-// frontURL is the command that fronts a remote server. What may be a secret in the URL is
-// left out.
+// frontURL is the command that fronts a remote server. Of its URL the host is shown: paths
+// and queries hold keys.
 func frontURL(e *clientconfig.Entry) string {
 	shown := "URL"
 	if u, err := url.Parse(e.URL); err == nil && u.Host != "" {
-		u.User, u.Fragment = nil, ""
-		if u.RawQuery != "" {
-			u.RawQuery = "…"
-		}
-		shown = u.Scheme + "://" + u.Host + u.EscapedPath()
-		if u.RawQuery != "" {
-			shown += "?…"
-		}
+		shown = u.Scheme + "://" + u.Host + "/…"
 	}
 	return "sallyport wrap --url " + quote.Text(shown, 300) + " (or name it under upstreams in a configuration of sallyport run)"
 }

@@ -34,8 +34,11 @@ type Entry struct {
 	Reason string // why it is left as it is; "" for Plain
 	Off    bool   // switched off in the client, also if Wrapped
 
+	// Launch is what the client starts, its arguments included: the command line as the
+	// file has it. Variables of the client's are not replaced.
+	Launch []string
 	// Command is what starts the server, its arguments included: of a wrapped entry what
-	// stands behind the "--". Variables of the client's are not replaced.
+	// stands behind the "--".
 	Command []string
 	Env     map[string]string
 	Cwd     string
@@ -93,6 +96,7 @@ func readEntry(c *Client, name string, val *node, toml bool, program string) Ent
 	if !e.readCommand(holder, cmd) {
 		return e
 	}
+	e.Launch = e.Command
 	if e.wrapped(program) {
 		return e
 	}

@@ -94,6 +94,20 @@ func (p Places) Locations() []Location {
 	return all
 }
 
+// Known finds the place that a path is.
+func (p Places) Known(path string) (Location, bool) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return Location{}, false
+	}
+	for _, l := range p.Locations() {
+		if l.Path == abs {
+			return l, true
+		}
+	}
+	return Location{}, false
+}
+
 // Find reads every file that is there. A file that cannot be read or understood is in the
 // result too, with its Err.
 func (p Places) Find() []*File {
