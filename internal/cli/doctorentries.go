@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -54,7 +53,7 @@ func (x *examination) ofEntry(name string, e *clientconfig.Entry) {
 		x.add(levelFail, "wrapped", name, e.Reason, "")
 		return
 	}
-	wrapper, err := exec.LookPath(e.Wrapper)
+	wrapper, err := doctor.Find(e.Wrapper)
 	switch {
 	case err != nil:
 		x.add(levelFail, "wrapped", name, "the program that wraps it is not there: "+quote.Value(e.Wrapper, 400), "sallyport init --undo, then sallyport init")

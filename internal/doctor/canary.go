@@ -33,6 +33,9 @@ type Probe struct {
 	Answer  string // what came instead of a refusal; hostile text, bounded
 }
 
+// Find is the file that a command's name leads to, as a client would look for it.
+func Find(name string) (string, error) { return exec.LookPath(name) }
+
 // decisionMember is where a refusal carries its decision as data.
 const decisionMember = "io.sallyport/decision"
 
