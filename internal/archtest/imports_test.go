@@ -38,6 +38,7 @@ var mayImport = map[string][]string{
 
 	// What clients are configured with.
 	"internal/clientconfig": {"audit", "internal/quote"},
+	"internal/doctor":       {"internal/clientconfig"},
 
 	// Conversations with the servers behind the gateway, and what makes one era of the other.
 	"internal/upstream": {"doc", "internal/mcp", "internal/quote", "internal/stdio", "internal/streamhttp"},
@@ -100,7 +101,7 @@ var noEngine = []string{
 // listed may not.
 var thirdParty = map[string][]string{
 	"github.com/gofrs/flock":                {"audit", "internal/instance", "internal/relay"},
-	"github.com/modelcontextprotocol":       {"internal/demo", "e2e"},
+	"github.com/modelcontextprotocol":       {"internal/demo", "internal/doctor", "e2e"},
 	"golang.org/x/time":                     {"."},
 	"github.com/nlnwa/whatwg-url":           {"flow"},
 	"github.com/spf13/cobra":                {"internal/cli"},

@@ -7,8 +7,9 @@ import (
 
 // mayStart lists the packages of the program that may start processes.
 var mayStart = []string{
-	"internal/stdio", // servers
-	"internal/demo",  // this program itself
+	"internal/stdio",  // servers
+	"internal/demo",   // this program itself
+	"internal/doctor", // what a client's configuration starts, when doctor is run
 }
 
 // B067: the program starts servers and itself, and nothing else: no browser, and so nothing

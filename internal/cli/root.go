@@ -26,6 +26,7 @@ var commands = []func() *cobra.Command{
 	newDemoServer,
 	newAudit,
 	newDecide,
+	newDoctor,
 	newExplain,
 	newInit,
 	newMan,

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sallyport-dev/sallyport/internal/clientconfig"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
@@ -85,7 +86,11 @@ ended first.`,
 			return wrap(f, args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	fl := cmd.Flags()
+	f.bind(cmd.Flags())
+	return cmd
+}
+
+func (f *wrapFlags) bind(fl *pflag.FlagSet) {
 	fl.StringVar(&f.name, "name", "", "name of the server in rules, contracts and the log (default: from COMMAND)")
 	fl.StringVar(&f.url, "url", "", "`URL` of a server that is reached over HTTP")
 	fl.StringArrayVar(&f.headers, "header", nil, "`'NAME: VALUE'` sent to it with every request; may be repeated")
@@ -97,7 +102,6 @@ ended first.`,
 	fl.IntVar(&f.maxMessage, "max-message", stdio.DefaultMaxMessage, "largest message in bytes")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "log more")
 	fl.StringVar(&f.entry, "entry", "", "written by sallyport init: the `FORM` that the client's entry had, so that init --undo can restore it")
-	return cmd
 }
 
 func wrap(f wrapFlags, command []string, stdin io.Reader, stdout, stderr io.Writer) error {

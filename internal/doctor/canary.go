@@ -1,0 +1,117 @@
+package doctor
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Launch is how a client starts an entry. Nothing in it is a variable any more.
+type Launch struct {
+	Command []string
+	Env     map[string]string // added to this process's own
+	Dir     string            // "" for this process's own
+}
+
+// Probe is what came of starting an entry.
+type Probe struct {
+	Server, Version string // as it names itself; hostile text
+	Tools           int
+	// Canary is the name of the tool that was called: nobody else can have made a record
+	// of it. Refused says that the answer was a refusal with Sallyport's decision in it.
+	// That the log has the record is for the caller to look: a server could claim as much.
+	Canary  string
+	Refused bool
+	Answer  string // what came instead of a refusal; hostile text, bounded
+}
+
+// Find is the file that a command's name leads to, as a client would look for it.
+func Find(name string) (string, error) { return exec.LookPath(name) }
+
+// decisionMember is where a refusal carries its decision as data.
+const decisionMember = "io.sallyport/decision"
+
+const (
+	maxPages  = 100
+	maxAnswer = 500 // bytes
+)
+
+// Try starts l, asks it for its tools, and calls one that it cannot have. The process is
+// ended before it returns. ctx bounds all of it; stderr is the last that the process said
+// there, at most 2 KiB, hostile text.
+func Try(ctx context.Context, l Launch) (p Probe, stderr string, err error) {
+	var name [8]byte
+	rand.Read(name[:]) // does not fail
+	p.Canary = "sallyport_doctor_" + hex.EncodeToString(name[:])
+
+	cmd := exec.CommandContext(ctx, l.Command[0], l.Command[1:]...)
+	cmd.Dir, cmd.WaitDelay = l.Dir, 2*time.Second
+	cmd.Env = os.Environ()
+	for k, v := range l.Env {
+		cmd.Env = append(cmd.Env, k+"="+v)
+	}
+	said := &lastWords{}
+	cmd.Stderr = said
+	defer func() { stderr = said.String() }()
+
+	client := mcp.NewClient(&mcp.Implementation{Name: "sallyport-doctor", Version: "1"}, nil)
+	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		return p, "", fmt.Errorf("it does not start: %w", err)
+	}
+	defer session.Close()
+	if r := session.InitializeResult(); r != nil && r.ServerInfo != nil {
+		p.Server, p.Version = r.ServerInfo.Name, r.ServerInfo.Version
+	}
+	var cursor string
+	for range maxPages {
+		page, err := session.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
+		if err != nil {
+			return p, "", fmt.Errorf("it does not list its tools: %w", err)
+		}
+		p.Tools += len(page.Tools)
+		if cursor = page.NextCursor; cursor == "" {
+			break
+		}
+	}
+	res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: p.Canary, Arguments: map[string]any{}})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return p, "", errors.New("it does not answer")
+	case err != nil:
+		p.Answer = cut(err.Error())
+	default:
+		decision, _ := res.Meta[decisionMember].(map[string]any)
+		p.Refused = res.IsError && decision["verdict"] == "deny"
+		for _, c := range res.Content {
+			if t, ok := c.(*mcp.TextContent); ok && p.Answer == "" {
+				p.Answer = cut(t.Text)
+			}
+		}
+	}
+	return p, "", nil
+}
+
+func cut(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxAnswer)], "") }
+
+// lastWords keeps the end of what is written to it. The command that writes to it is waited
+// for before it is read.
+type lastWords struct{ b []byte }
+
+const maxWords = 2 << 10
+
+func (w *lastWords) Write(p []byte) (int, error) {
+	w.b = append(w.b, p[max(0, len(p)-maxWords):]...)
+	w.b = w.b[max(0, len(w.b)-maxWords):]
+	return len(p), nil
+}
+
+func (w *lastWords) String() string { return strings.ToValidUTF8(string(w.b), "") }
