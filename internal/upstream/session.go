@@ -227,9 +227,12 @@ func (h *session) failed(err error) error {
 	case errors.Is(err, streamhttp.ErrClosed):
 		return h.c.because(ErrClosed)
 	case errors.Is(err, streamhttp.ErrSessionLost):
-		err = fmt.Errorf("%w: %w", ErrDied, err)
-		h.c.end(err)
-		return err
+		why := fmt.Errorf("%w: %w", ErrDied, streamhttp.ErrSessionLost)
+		h.c.end(why)
+		if errors.Is(err, streamhttp.ErrNotTaken) {
+			return notTaken(why)
+		}
+		return why
 	case errors.Is(err, streamhttp.ErrTooLarge):
 		return fmt.Errorf("%w: %w", ErrTooLarge, err)
 	case errors.Is(err, streamhttp.ErrBadMessage), errors.Is(err, streamhttp.ErrMediaType):
