@@ -10,6 +10,7 @@ import (
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/quote"
 	"github.com/sallyport-dev/sallyport/internal/relay"
+	"github.com/sallyport-dev/sallyport/internal/streamhttp"
 	"github.com/sallyport-dev/sallyport/internal/upstream"
 )
 
@@ -37,6 +38,7 @@ type link struct {
 
 	mu        sync.Mutex // guards all below
 	doing     map[string]context.CancelCauseFunc
+	settled   chan struct{} // closed when doing is empty; nil: nobody waits for that
 	over      bool
 	listens   bool // what the client says to all servers goes to this one too
 	told      bool // notifications/initialized was sent
@@ -258,6 +260,10 @@ func (l *link) stop(id mcp.ID) {
 	l.mu.Lock()
 	cancel := l.doing[id.Key()]
 	delete(l.doing, id.Key())
+	if len(l.doing) == 0 && l.settled != nil {
+		close(l.settled)
+		l.settled = nil
+	}
 	l.mu.Unlock()
 	if cancel != nil {
 		cancel(errCancelled)
@@ -290,6 +296,8 @@ func (l *link) do(out outgoing) {
 	case err == nil:
 		l.fromServer(answer, id)
 	case errors.Is(err, errCancelled): // the relay knows
+	case errors.Is(err, upstream.ErrNotTaken):
+		l.notTaken(out.m, err)
 	default:
 		l.relay.ServerFailed(id, failure(l.place.Name, err))
 	}
@@ -311,6 +319,9 @@ func (l *link) lost(err error) {
 		l.s.log.Warn("the conversation with an upstream is over", "upstream", l.place.Name, "reason", err)
 	}
 	l.s.forget(l)
+	if errors.Is(err, streamhttp.ErrSessionLost) {
+		l.settle()
+	}
 	l.end(fmt.Sprintf("the conversation with the server %s ended (%v)", quote.Value(l.place.Name, 64), err))
 	if !idle {
 		l.s.revive(l.place)

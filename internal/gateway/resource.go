@@ -171,7 +171,7 @@ func (s *session) notice(l *link, c *call, m mcp.Message) {
 	if m.Result == nil {
 		return
 	}
-	s.noticeTask(l, c, m)
+	s.noticeTask(c, m)
 	if s.setup().naming.passes() {
 		return
 	}
