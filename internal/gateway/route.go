@@ -13,10 +13,10 @@ import (
 func (s *session) owner(ctx context.Context, u *setup, k kind, shown string) (o owned, why string) {
 	readings := u.naming.readings(shown)
 	what := map[kind]string{tools: "tool ", prompts: "prompt "}[k] + quote.Value(shown, 100)
-	switch len(readings) {
-	case 0:
+	switch {
+	case len(readings) == 0:
 		return o, "unknown " + what
-	case 1:
+	case len(readings) == 1 && !u.naming.mayBeShort(k, shown):
 		return readings[0], ""
 	}
 	m := s.known(ctx, k)
