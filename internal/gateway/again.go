@@ -75,6 +75,10 @@ func (s *session) offerAgain(ctx context.Context, p *place, g *leg, u relay.Unta
 			*why = err.Error()
 			return false
 		}
+		if g.call != nil && g.call.isCancelled() {
+			*why = errCancelled.Error()
+			return false
+		}
 		g.at.Store(to)
 		if to.relay.OfferAgain(ctx, u) {
 			return true

@@ -245,6 +245,12 @@ func (c *call) add(g *leg) bool {
 	return true
 }
 
+func (c *call) isCancelled() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cancelled != nil
+}
+
 // handedOver notes that the relay has a leg, and cancels it if that was asked meanwhile.
 func (c *call) handedOver(g *leg) {
 	c.mu.Lock()

@@ -15,6 +15,7 @@ import (
 // catalogue is what a session knows of its upstreams' lists. Guarded by session.mu.
 type catalogue struct {
 	lists   [kindCount]map[*place]*listedBy
+	failed  [kindCount]map[*place]failedList
 	merged  [kindCount]*mergedFor // of lists as they are; nil if they changed
 	changes [kindCount]int        // how often one was said to change
 	links   map[string]*place     // by URI seen in results; nil for one that several have shown
@@ -27,6 +28,16 @@ type listedBy struct {
 	listed
 	ttl int64
 }
+
+// failedList is a list that could not be had, over a link.
+type failedList struct {
+	link *link
+	at   time.Time
+}
+
+// failedFor is how long a list that could not be had is not asked for again but at the
+// client's own request: each read of a resource would wait for it.
+const failedFor = 30 * time.Second
 
 // mergedFor is a merged list, and the configuration that it was made for.
 type mergedFor struct {
@@ -43,6 +54,7 @@ func (s *session) stale(p *place, k kind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.catalogue.lists[k], p)
+	delete(s.catalogue.failed[k], p)
 	s.catalogue.merged[k] = nil
 	s.catalogue.changes[k]++
 }
@@ -75,6 +87,9 @@ func (s *session) list(ctx context.Context, k kind, fresh bool, request mcp.Mess
 		s.mu.Unlock()
 		if known != nil && known.link == l && !fresh {
 			lists[i] = known
+			continue
+		}
+		if !fresh && s.failedLately(k, l) {
 			continue
 		}
 		wait.Go(func() { lists[i] = s.fetch(ctx, k, l, request) })
@@ -155,6 +170,9 @@ func (s *session) elements(ctx context.Context, k kind, p *place) [][]byte {
 	known, changes := s.catalogue.lists[k][l.place], s.catalogue.changes[k]
 	s.mu.Unlock()
 	if known == nil || known.link != l {
+		if s.failedLately(k, l) {
+			return nil
+		}
 		if known = s.fetch(ctx, k, l, s.listRequest(k)); known == nil {
 			return nil
 		}
@@ -169,14 +187,33 @@ const listTime = 30 * time.Second
 
 // fetch follows one upstream's list over all its pages. nil: it cannot be had.
 func (s *session) fetch(ctx context.Context, k kind, l *link, request mcp.Message) *listedBy {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.g.listTime, errSlow)
+	limited, cancel := context.WithTimeoutCause(ctx, s.g.listTime, errSlow)
 	defer cancel()
 	found := &listedBy{link: l, listed: listed{upstream: l.place.Name}, ttl: -1}
-	if err := s.pages(ctx, kinds[k], found, request); err != nil {
+	if err := s.pages(limited, kinds[k], found, request); err != nil {
+		if ctx.Err() == nil {
+			s.noteFailed(k, l)
+		}
 		s.log.Warn("an upstream's entries are absent", "upstream", l.place.Name, "list", kinds[k].method, "reason", err)
 		return nil
 	}
 	return found
+}
+
+func (s *session) noteFailed(k kind, l *link) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.catalogue.failed[k] == nil {
+		s.catalogue.failed[k] = make(map[*place]failedList)
+	}
+	s.catalogue.failed[k][l.place] = failedList{l, s.g.now()}
+}
+
+func (s *session) failedLately(k kind, l *link) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.catalogue.failed[k][l.place]
+	return f.link == l && s.g.now().Sub(f.at) < failedFor
 }
 
 var (

@@ -133,6 +133,7 @@ func (s *session) swap(next *setup) (gone []*link) {
 	}
 	for k := range kindCount {
 		clear(s.catalogue.lists[k])
+		clear(s.catalogue.failed[k])
 		s.catalogue.merged[k] = nil
 		s.catalogue.changes[k]++
 	}
