@@ -202,7 +202,7 @@ func (c *call) result(raw []byte) {
 }
 
 // said is what every error of the gateway's own begins with.
-const said = "[sallyport] "
+const said = mcp.Said
 
 func (c *call) fail(code int, text string) {
 	c.box.finish(mcp.ErrorResponse(c.m.ID, code, said+text, nil))

@@ -161,7 +161,7 @@ func cancelNotice(id mcp.ID, reason string) []byte {
 	b.WriteString(`{"requestId":`)
 	b.WriteString(id.Raw())
 	b.WriteString(`,"reason":`)
-	b.Write(rawText(reason))
+	b.Write(rawText(said + reason))
 	b.WriteByte('}')
 	return mcp.NewNotification(methodCancelled, b.Bytes())
 }

@@ -166,7 +166,7 @@ func (p *post) serve(x *Exchange, s *Session) {
 		if v := recover(); v != nil {
 			p.h.panicked(v)
 		}
-		_ = x.Reply(mcp.ErrorResponse(x.Message.ID, mcp.CodeInternal, "the request was not answered", nil))
+		_ = x.Reply(mcp.ErrorResponse(x.Message.ID, mcp.CodeInternal, mcp.Said+"the request was not answered", nil))
 	}()
 	p.h.opt.Serve(x.ctx, x)
 }

@@ -40,7 +40,7 @@ func (h *Handler) post(out *writer, r *http.Request, caller Caller) {
 		out.busy(no.status, no.id, no.text)
 		return
 	}
-	_ = out.json(no.status, mcp.ErrorResponse(no.id, no.code, no.text, no.data))
+	_ = out.json(no.status, mcp.ErrorResponse(no.id, no.code, mcp.Said+no.text, no.data))
 }
 
 // readBody reads the body of a POST within its limits.
@@ -262,7 +262,7 @@ func (h *Handler) serveOneWay(x *Exchange) {
 	defer func() {
 		if v := recover(); v != nil {
 			h.panicked(v)
-			_ = x.ReplyStatus(http.StatusInternalServerError, mcp.ErrorResponse(mcp.ID{}, mcp.CodeInternal, "the message was not taken", nil))
+			_ = x.ReplyStatus(http.StatusInternalServerError, mcp.ErrorResponse(mcp.ID{}, mcp.CodeInternal, mcp.Said+"the message was not taken", nil))
 		}
 	}()
 	h.opt.Serve(x.ctx, x)

@@ -147,7 +147,7 @@ func (p *process) broken(bad *mcp.ParseError) {
 	switch {
 	case bad.ID.IsZero() || bad.Kind == mcp.Notification:
 	case bad.Kind == mcp.Request:
-		p.queue.force(mcp.ErrorResponse(bad.ID, bad.Code, bad.Reason, nil))
+		p.queue.force(mcp.ErrorResponse(bad.ID, bad.Code, mcp.Said+bad.Reason, nil))
 	default:
 		p.answered(bad.ID, outcome{err: fmt.Errorf("%w: %w", ErrBadAnswer, bad)})
 	}
@@ -160,7 +160,7 @@ func (p *process) tooLarge(e *stdio.TooLarge) {
 	switch {
 	case err != nil:
 	case e.Method:
-		p.queue.force(mcp.ErrorResponse(id, mcp.CodeInvalidRequest, "the message is over the limit", nil))
+		p.queue.force(mcp.ErrorResponse(id, mcp.CodeInvalidRequest, mcp.Said+"the message is over the limit", nil))
 	default:
 		p.answered(id, outcome{err: fmt.Errorf("%w: %d bytes", ErrTooLarge, e.Size)})
 	}

@@ -84,7 +84,7 @@ func (h *session) refused(bad *mcp.ParseError) {
 		h.c.s.log.Debug("a refusal is not sent: too many are on their way")
 		return
 	}
-	frame := mcp.ErrorResponse(bad.ID, bad.Code, bad.Reason, nil)
+	frame := mcp.ErrorResponse(bad.ID, bad.Code, mcp.Said+bad.Reason, nil)
 	if !h.start(&h.posting, func() {
 		h.tell(frame)
 		<-h.refuses
