@@ -68,9 +68,11 @@ func (s *session) begin(ctx context.Context, x Exchange, m mcp.Message) (c *call
 	return c, "", false
 }
 
-// serve takes a request to its answer and returns when that was handed to the client.
-func (s *session) serve(ctx context.Context, x Exchange, m mcp.Message) {
+// serve takes a request to its answer and returns when that was handed to the client. taken
+// is called when the request can be cancelled.
+func (s *session) serve(ctx context.Context, x Exchange, m mcp.Message, taken func()) {
 	c, why, again := s.begin(ctx, x, m)
+	taken()
 	if c == nil {
 		s.log.Warn("a request of the client is refused", "reason", why)
 		if again && s.unique {

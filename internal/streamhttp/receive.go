@@ -235,6 +235,7 @@ func (h *Handler) serve(out *writer, r *http.Request, caller Caller, s *Session,
 // false if the one message was refused, and that was written.
 func (h *Handler) serveEach(p *post, like Exchange, messages []mcp.Message) bool {
 	index := 0
+	var before []chan struct{}
 	for _, m := range messages {
 		x := like
 		x.Message, x.post, x.index = m, p, index
@@ -244,8 +245,17 @@ func (h *Handler) serveEach(p *post, like Exchange, messages []mcp.Message) bool
 			if held != nil && !held.use() { // it has just ended, and with it the context
 				held = nil
 			}
+			if p.batch {
+				x.taken = make(chan struct{})
+				before = append(before, x.taken)
+			}
 			go p.serve(&x, held)
 			continue
+		}
+		if m.Method == "notifications/cancelled" {
+			for _, taken := range before {
+				<-taken
+			}
 		}
 		x.post = newPost(h, p.out, p.accept, p.session, 0)
 		h.serveOneWay(&x)
