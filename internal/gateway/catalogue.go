@@ -26,18 +26,9 @@ type catalogue struct {
 type listedBy struct {
 	link *link
 	listed
-	ttl int64
+	ttl  int64
+	size int64 // bytes of it, all pages
 }
-
-// failedList is a list that could not be had, over a link.
-type failedList struct {
-	link *link
-	at   time.Time
-}
-
-// failedFor is how long a list that could not be had is not asked for again but at the
-// client's own request: each read of a resource would wait for it.
-const failedFor = 30 * time.Second
 
 // mergedFor is a merged list, and the configuration that it was made for.
 type mergedFor struct {
@@ -53,7 +44,7 @@ const maxSaid = 1_000
 func (s *session) stale(p *place, k kind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.catalogue.lists[k], p)
+	s.drop(k, p)
 	delete(s.catalogue.failed[k], p)
 	s.catalogue.merged[k] = nil
 	s.catalogue.changes[k]++
@@ -132,8 +123,10 @@ func (s *session) keep(k kind, m *mergedFor, lists []*listedBy, complete bool, c
 		c.lists[k] = make(map[*place]*listedBy)
 	}
 	for _, l := range lists {
-		if l != nil && s.links[l.link.place.Name] == l.link {
+		if l != nil && s.links[l.link.place.Name] == l.link && !s.ended {
+			s.drop(k, l.link.place)
 			c.lists[k][l.link.place] = l
+			s.g.listBytes.Add(l.size)
 		}
 	}
 	if complete {
@@ -190,7 +183,11 @@ func (s *session) fetch(ctx context.Context, k kind, l *link, request mcp.Messag
 	limited, cancel := context.WithTimeoutCause(ctx, s.g.listTime, errSlow)
 	defer cancel()
 	found := &listedBy{link: l, listed: listed{upstream: l.place.Name}, ttl: -1}
-	if err := s.pages(limited, kinds[k], found, request); err != nil {
+	err := s.pages(limited, kinds[k], found, request)
+	if err == nil && !s.hasRoom(k, found) {
+		err = errNoRoom
+	}
+	if err != nil {
 		if ctx.Err() == nil {
 			s.noteFailed(k, l)
 		}
@@ -200,27 +197,12 @@ func (s *session) fetch(ctx context.Context, k kind, l *link, request mcp.Messag
 	return found
 }
 
-func (s *session) noteFailed(k kind, l *link) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.catalogue.failed[k] == nil {
-		s.catalogue.failed[k] = make(map[*place]failedList)
-	}
-	s.catalogue.failed[k][l.place] = failedList{l, s.g.now()}
-}
-
-func (s *session) failedLately(k kind, l *link) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f := s.catalogue.failed[k][l.place]
-	return f.link == l && s.g.now().Sub(f.at) < failedFor
-}
-
 var (
 	errEndless = errors.New("its list does not end")
 	errSlow    = errors.New("its list takes too long")
 	errLarge   = errors.New("its list is too large")
 	errNoList  = errors.New("its list cannot be read")
+	errNoRoom  = errors.New("the lists of all sessions are as large as they may be together")
 )
 
 // pages collects the elements of all pages.
@@ -241,6 +223,7 @@ func (s *session) pages(ctx context.Context, info kindInfo, found *listedBy, req
 		if size += len(m.Result); size > s.setup().MaxMessage {
 			return errLarge
 		}
+		found.size = int64(size)
 		if err := found.add(m, info); err != nil {
 			return err
 		}

@@ -69,6 +69,34 @@ func TestAFailedListIsRemembered(t *testing.T) {
 	k.close()
 }
 
+// The lists that sessions keep are bounded together: one that does not fit is absent, with a
+// line in the log, and there is room again when a session ends.
+func TestListsAreBoundedTogether(t *testing.T) {
+	a, b := toolServer("a", "look"), toolServer("b", "look", strings.Repeat("x", 50))
+	r := newRig(t, Options{}, a, b)
+	r.maxListBytes = 700 // those of one session have less, those of two more
+	clients := []*client{r.stdio(newCaller(t, "ann", everything, nil)), r.stdio(newCaller(t, "bob", everything, nil))}
+	list := func(k *client) string {
+		return toolNames(t, k.call(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+	}
+	const all = "a__look b__look b__"
+	for i, k := range clients {
+		k.initialize()
+		for range 3 { // again takes no more room
+			if got := list(k); strings.HasPrefix(got, all) != (i == 0) {
+				t.Errorf("client %d sees %s", i, got)
+			}
+		}
+	}
+	if !strings.Contains(r.log.String(), errNoRoom.Error()) {
+		t.Error("the log does not say so")
+	}
+	clients[0].close()
+	eventually(t, "there is room", func() bool { return strings.HasPrefix(list(clients[1]), all) })
+	clients[1].close()
+	eventually(t, "nothing is kept", func() bool { return r.listBytes.Load() == 0 })
+}
+
 // Where one server alone has resources, a read waits for no list; a link that another has
 // shown still leads there.
 func TestAReadAtTheOnlyServerWithResourcesAsksForNoList(t *testing.T) {

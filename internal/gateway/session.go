@@ -167,6 +167,7 @@ func (s *session) end(why string) {
 		return
 	}
 	s.ended = true
+	s.dropAll()
 	links := append([]*link(nil), s.replaced...)
 	for _, l := range s.links {
 		links = append(links, l)
