@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sallyport-dev/sallyport/internal/lograte"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/quote"
 	"github.com/sallyport-dev/sallyport/internal/stdio"
@@ -232,10 +233,10 @@ func cancelled(id mcp.ID) []byte {
 	return mcp.NewNotification("notifications/cancelled", []byte(`{"requestId":`+id.Raw()+`}`))
 }
 
-// logFor adds the server's name to each line.
+// logFor adds the server's name to each line, and bounds how many there are of a kind.
 func logFor(log *slog.Logger, name string) *slog.Logger {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return log.With("upstream", quote.Text(name, 64))
+	return lograte.New(log.With("upstream", quote.Text(name, 64)))
 }
