@@ -6,6 +6,7 @@ import (
 
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/relay"
+	"github.com/sallyport-dev/sallyport/internal/upstream"
 )
 
 // A server that answers 404 for a session has lost it and did nothing with the request. The
@@ -76,7 +77,7 @@ func (s *session) offerAgain(ctx context.Context, p *place, g *leg, u relay.Unta
 			return false
 		}
 		if g.call != nil && g.call.isCancelled() {
-			*why = errCancelled.Error()
+			*why = (&upstream.Cancelled{}).Error()
 			return false
 		}
 		g.at.Store(to)

@@ -177,6 +177,10 @@ func (c *call) setLevel() {
 		c.fail(mcp.CodeInvalidParams, "params.level is missing")
 		return
 	}
+	if level, _ := mcp.Str(f[0]); !mcp.IsLogLevel(level) {
+		c.fail(mcp.CodeInvalidParams, "params.level is no level of logging")
+		return
+	}
 	set := func() {
 		s.mu.Lock()
 		s.logLevel = f[0]

@@ -46,9 +46,8 @@ type link struct {
 }
 
 var (
-	errCancelled = errors.New("the client cancelled the request")
-	errNotRead   = errors.New("too much waits to be written to it")
-	errRemoved   = errors.New("the server was removed from the configuration")
+	errNotRead = errors.New("too much waits to be written to it")
+	errRemoved = errors.New("the server was removed from the configuration")
 )
 
 // closePatience bounds how long the end of a conversation is waited for.

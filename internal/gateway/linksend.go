@@ -30,8 +30,12 @@ func (l *link) toServer(m mcp.Message) {
 		ctx, cancel := context.WithCancelCause(l.ctx)
 		out.ctx, l.doing[m.ID.Key()] = ctx, cancel
 		l.mu.Unlock()
-	case m.Method == methodCancelled:
-		l.stop(requestID(m))
+	case m.Method == methodCancelled: // what it says of itself goes with the end of its request
+		var why upstream.Cancelled
+		if f, err := mcp.Fields(m.Params, "reason"); err == nil {
+			why.Reason = f[0]
+		}
+		l.stop(requestID(m), &why)
 		return
 	}
 	select {
@@ -41,13 +45,13 @@ func (l *link) toServer(m mcp.Message) {
 	}
 	l.s.log.Error("the upstream does not read: a message to it is dropped", "upstream", l.place.Name)
 	if m.Kind == mcp.Request {
-		l.stop(m.ID)
+		l.stop(m.ID, errNotRead)
 		go l.relay.ServerFailed(m.ID, errNotRead.Error())
 	}
 }
 
-// stop ends a request that was cancelled; the conversation tells the server.
-func (l *link) stop(id mcp.ID) {
+// stop ends a request; the conversation tells the server of one that was cancelled, and why.
+func (l *link) stop(id mcp.ID, why error) {
 	l.mu.Lock()
 	cancel := l.doing[id.Key()]
 	delete(l.doing, id.Key())
@@ -57,7 +61,7 @@ func (l *link) stop(id mcp.ID) {
 	}
 	l.mu.Unlock()
 	if cancel != nil {
-		cancel(errCancelled)
+		cancel(why)
 	}
 }
 
@@ -81,12 +85,13 @@ func (l *link) write() {
 // do takes one request to its answer.
 func (l *link) do(out outgoing) {
 	id := out.m.ID
-	defer l.stop(id)
+	defer l.stop(id, nil)
+	var cancelled *upstream.Cancelled
 	answer, err := l.conn.Do(out.ctx, out.m, func(m mcp.Message) { l.fromServer(m, id) })
 	switch {
 	case err == nil:
 		l.fromServer(answer, id)
-	case errors.Is(err, errCancelled): // the relay knows
+	case errors.As(err, &cancelled): // the relay knows
 	case errors.Is(err, upstream.ErrNotTaken):
 		l.notTaken(out.m, err)
 	default:

@@ -190,7 +190,7 @@ func (p *process) do(ctx context.Context, r *request) (mcp.Message, error) {
 		unsent := p.queue.take(r)
 		p.c.table.remove(r, !unsent)
 		if !unsent && mayCancel(r.m) {
-			p.queue.force(cancelled(r.m.ID))
+			p.queue.force(cancelled(ctx, r.m.ID))
 		}
 		return mcp.Message{}, context.Cause(ctx)
 	}
@@ -220,17 +220,6 @@ func (p *process) stop(ctx context.Context) {
 	}
 	<-p.reading
 	<-p.queue.done
-}
-
-// mayCancel reports whether the server may be told that m is cancelled: not for a
-// greeting (2025-11-25, "Cancellation", 2), which a probe is too, and not for what runs as
-// a task (3).
-func mayCancel(m mcp.Message) bool {
-	return m.Method != "initialize" && m.Method != "server/discover" && memberOf(m.Params, "task") == nil
-}
-
-func cancelled(id mcp.ID) []byte {
-	return mcp.NewNotification("notifications/cancelled", []byte(`{"requestId":`+id.Raw()+`}`))
 }
 
 // logFor adds the server's name to each line, and bounds how many there are of a kind.

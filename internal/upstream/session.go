@@ -100,7 +100,7 @@ func (h *session) do(ctx context.Context, r *request) (mcp.Message, error) {
 	h.c.table.remove(r, cancel && h.client.Shared())
 	switch {
 	case cancel:
-		h.cancelled(r)
+		h.cancelled(ctx, r)
 		return mcp.Message{}, context.Cause(ctx)
 	case err != nil:
 		return mcp.Message{}, h.failed(err)
@@ -149,12 +149,12 @@ func (h *session) call(ctx context.Context, r *request) (mcp.Message, error) {
 
 // cancelled tells the server of the handshake era that a request is cancelled. In
 // 2026-07-28 it knows by the end of the connection.
-func (h *session) cancelled(r *request) {
+func (h *session) cancelled(ctx context.Context, r *request) {
 	h.mu.Lock()
 	handshake := h.era == Handshake
 	h.mu.Unlock()
 	if handshake && mayCancel(r.m) {
-		h.post(cancelled(r.m.ID))
+		h.post(cancelled(ctx, r.m.ID))
 	}
 }
 

@@ -336,7 +336,7 @@ func TestEndWaitsForWhatIsBeingSent(t *testing.T) {
 	sent := make(chan error, 1)
 	h.start(&h.posting, func() {
 		<-h.ctx.Done()
-		sent <- h.client.Send(h.hurry, cancelled(mcp.IntID(1)))
+		sent <- h.client.Send(h.hurry, cancelled(h.hurry, mcp.IntID(1)))
 	})
 	if err := c.Close(t.Context()); err != nil {
 		t.Fatal(err)
