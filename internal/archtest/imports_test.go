@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"internal/serve":    {"internal/mcp", "internal/streamhttp", "internal/token"},
 
 	// The edges.
-	"internal/pins":      {".", "contract", "doc"},
+	"internal/pins":      {".", "contract", "doc", "internal/quote"},
 	"internal/config":    {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/quote", "internal/strictyaml", "policy"},
 	"internal/relay":     {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/config", "internal/lograte", "internal/mcp", "internal/pins", "internal/quote", "internal/stdio", "policy"},
 	"internal/gateway":   {".", "audit", "contract", "doc", "internal/bridge", "internal/mcp", "internal/pins", "internal/quote", "internal/relay", "internal/stdio", "internal/streamhttp", "internal/upstream", "policy"},
