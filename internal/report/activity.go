@@ -2,347 +2,200 @@ package report
 
 import (
 	"cmp"
-	"maps"
 	"slices"
+	"strconv"
 	"time"
+
+	"github.com/sallyport-dev/sallyport/internal/auditread"
 )
 
-// Record is what the pack takes of one record of a log. Its texts are hostile.
-type Record struct {
-	Seq          uint64
-	Time         time.Time
-	Event        string // tools/call, …, session, pin, config, approval
-	Phase        string
-	Caller       string
-	Policy       string
-	PolicyDigest string
-	Upstream     string
-	Target       string
-	Approval     string
-	Verdict      string
-	Check        string
-	Rule         string
-	Reason       string
-	Outcome      string
-	Mode         string
-	Detail       string
-	Destination  string // of the first piece of evidence
-	Origin       string
-	Redacted     bool // something in its arguments was redacted
-}
-
-// Bounds of what is kept of a log, however many records it has.
 const (
-	maxKeys    = 2000 // tools, callers, rules and so on, of each kind
-	maxSamples = 5    // numbers of records for one count
-	maxDenials = 2000 // kinds of denials: tool, check and destination together
-	maxColumns = 60   // of the chart over time
+	maxBars    = 15 // tools, checks or callers in a chart
+	maxColumns = 60 // spans of time
+	maxDenials = 25 // in the list of the newest
 )
 
-// Tally is a count and the first records that made it.
-type Tally struct {
-	N     int64
-	First []uint64 // seq numbers, at most 5
-	Last  uint64
+// checks are those that can refuse or ask, in the order in which they run.
+var checks = []string{"pin", "policy", "budget", "path", "pattern", "flow", "rate", "approval"}
+
+var verdictSeries = []series{{"ran", good}, {"asked", caution}, {"refused", bad}}
+
+func verdictValues(t *auditread.Tally) []int64 {
+	return []int64{int64(t.Ran()), int64(t.Decided.Asked), int64(t.Calls - t.Ran() - t.Decided.Asked)} //nolint:gosec // counts
 }
 
-func (t *Tally) add(seq uint64) {
-	t.N++
-	t.Last = seq
-	if len(t.First) < maxSamples {
-		t.First = append(t.First, seq)
+func (b *builder) showLog() []block {
+	if b.in.Log == nil {
+		return []block{paragraph(say("No log was read."))}
 	}
+	total := &b.log.Total
+	blocks := []block{
+		paragraph(say("Every verdict is recorded before its call is forwarded. Ran is what was allowed, asked what waited for a person, refused what was denied or held back by a rate. A call that is decided again after a question counts each time.")),
+		{table: &table{head: []string{"Calls", "Ran", "Asked", "Refused", "Ended in an error", "Cancelled"}, rows: [][]line{{
+			num(total.Calls), num(total.Ran()), num(total.Decided.Asked), num(total.Calls - total.Ran() - total.Decided.Asked), num(total.Ended.Error), num(total.Ended.Cancelled),
+		}}}},
+	}
+	if total.Calls == 0 {
+		return blocks
+	}
+	if c := b.timeChart(); c != nil {
+		blocks = append(blocks, block{chart: c})
+	}
+	blocks = append(blocks, block{chart: b.toolChart()})
+	if c := b.checkChart(); c != nil {
+		blocks = append(blocks, block{chart: c})
+	}
+	blocks = append(blocks, b.callerTable()...)
+	blocks = append(blocks, b.approvalTable()...)
+	return append(blocks, b.denialTable()...)
 }
 
-// tallies are counts by a text. What comes after [maxKeys] of them is counted as one.
-type tallies struct {
-	by   map[string]*Tally
-	rest Tally
-}
-
-func (t *tallies) add(key string, seq uint64) {
-	c := t.by[key]
-	if c == nil {
-		if len(t.by) >= maxKeys {
-			t.rest.add(seq)
-			return
-		}
-		if t.by == nil {
-			t.by = map[string]*Tally{}
-		}
-		c = &Tally{}
-		t.by[key] = c
+func (b *builder) toolChart() *chart {
+	c := &chart{title: "Calls by tool", axis: "Tool", series: verdictSeries}
+	rows := b.log.Tools.Rows
+	for i := range rows[:min(len(rows), maxBars)] {
+		c.bars = append(c.bars, bar{val(rows[i].Tool), verdictValues(&rows[i].Tally)})
 	}
-	c.add(seq)
-}
-
-// of returns the count of a key; never nil.
-func (t *tallies) of(key string) Tally {
-	if c := t.by[key]; c != nil {
-		return *c
+	rest := b.log.Tools.Others
+	for i := min(len(rows), maxBars); i < len(rows); i++ {
+		plus(&rest, &rows[i].Tally)
 	}
-	return Tally{}
-}
-
-// keys are the texts, those with the highest counts first.
-func (t *tallies) keys() []string {
-	l := slices.Collect(maps.Keys(t.by))
-	slices.SortFunc(l, func(a, b string) int {
-		return cmp.Or(cmp.Compare(t.by[b].N, t.by[a].N), cmp.Compare(a, b))
-	})
-	return l
-}
-
-// toolKey is a tool of an upstream.
-type toolKey struct{ upstream, tool string }
-
-// toolCount is what became of the calls of one tool.
-type toolCount struct {
-	allowed, asked, denied, dry Tally // verdicts; dry are refusals that were not enforced
-	errors                      int64 // outcomes
-	yes, no                     Tally // answers to questions about it
-}
-
-func (c *toolCount) calls() int64 { return c.allowed.N + c.asked.N + c.denied.N + c.dry.N }
-
-// denialKey is one kind of denial.
-type denialKey struct {
-	upstream, tool, check, destination string
-}
-
-type denial struct {
-	Tally
-	reason, origin string // of the first
-	rule           string
-}
-
-// Activity is what a log says, counted. The zero Activity is ready; memory does not grow
-// with the number of records.
-type Activity struct {
-	records     int64
-	first, last time.Time
-	firstSeq    uint64
-	lastSeq     uint64
-
-	verdicts  tallies // allow, ask, deny
-	checks    tallies // of what was denied or asked
-	events    tallies // of all records
-	outcomes  tallies // of outcome records
-	callers   tallies // verdicts by caller
-	rules     tallies // verdicts by policy and rule
-	digests   tallies // of policies, over all records
-	redacted  Tally
-	dry       Tally
-	pinned    Tally // pin records that refuse nothing
-	unpinned  Tally // pin records that refuse a tool, and denials by the check pin
-	asked     Tally
-	yes, no   Tally
-	lapsed    Tally // approvals that expired or were revoked
-	resources Tally // verdicts on what is no tool
-
-	tools    map[toolKey]*toolCount
-	moreTool int64
-	denials  map[denialKey]*denial
-	moreDeny int64
-	over     timeline
-}
-
-// Add counts one record. Records come in the order of the log.
-func (a *Activity) Add(r Record) {
-	if a.records++; a.records == 1 {
-		a.first, a.firstSeq = r.Time, r.Seq
-	}
-	a.last, a.lastSeq = r.Time, r.Seq
-	a.events.add(r.Event, r.Seq)
-	if r.PolicyDigest != "" {
-		a.digests.add(r.PolicyDigest, r.Seq)
-	}
-	switch {
-	case r.Event == "approval":
-		a.approval(r)
-	case r.Event == "pin":
-		if r.Outcome == "denied" {
-			a.unpinned.add(r.Seq)
-		} else {
-			a.pinned.add(r.Seq)
-		}
-	case r.Phase == "verdict":
-		a.verdict(r)
-	case r.Phase == "outcome":
-		a.outcomes.add(r.Outcome, r.Seq)
-		if t := a.tool(r); t != nil && r.Outcome == "error" {
-			t.errors++
-		}
-	}
-}
-
-func (a *Activity) tool(r Record) *toolCount {
-	if r.Event != "tools/call" && r.Event != "approval" {
-		return nil
-	}
-	key := toolKey{r.Upstream, r.Target}
-	t := a.tools[key]
-	if t == nil {
-		if len(a.tools) >= maxKeys {
-			a.moreTool++
-			return nil
-		}
-		if a.tools == nil {
-			a.tools = map[toolKey]*toolCount{}
-		}
-		t = &toolCount{}
-		a.tools[key] = t
-	}
-	return t
-}
-
-func (a *Activity) verdict(r Record) {
-	a.verdicts.add(r.Verdict, r.Seq)
-	a.callers.add(r.Caller, r.Seq)
-	if r.Redacted {
-		a.redacted.add(r.Seq)
-	}
-	if r.Event != "tools/call" {
-		a.resources.add(r.Seq)
-	}
-	if r.Rule != "" || r.Check == "policy" || r.Verdict == "allow" {
-		a.rules.add(r.Policy+"\x00"+r.Rule, r.Seq)
-	}
-	if r.Check != "" {
-		a.checks.add(r.Check, r.Seq)
-	}
-	if r.Check == "pin" {
-		a.unpinned.add(r.Seq)
-	}
-	a.over.add(r.Time, r.Verdict)
-	t := a.tool(r)
-	if r.Outcome == "dry-run-allowed" {
-		a.dry.add(r.Seq)
-		if t != nil {
-			t.dry.add(r.Seq)
-		}
-		return
-	}
-	switch r.Verdict {
-	case "allow":
-		if t != nil {
-			t.allowed.add(r.Seq)
-		}
-	case "ask":
-		a.asked.add(r.Seq)
-		if t != nil {
-			t.asked.add(r.Seq)
-		}
-	default:
-		if t != nil {
-			t.denied.add(r.Seq)
-		}
-		a.denied(r)
-	}
-}
-
-func (a *Activity) denied(r Record) {
-	key := denialKey{r.Upstream, r.Target, r.Check, r.Destination}
-	d := a.denials[key]
-	if d == nil {
-		if len(a.denials) >= maxDenials {
-			a.moreDeny++
-			return
-		}
-		if a.denials == nil {
-			a.denials = map[denialKey]*denial{}
-		}
-		d = &denial{reason: r.Reason, origin: r.Origin, rule: r.Rule}
-		a.denials[key] = d
-	}
-	d.add(r.Seq)
-}
-
-func (a *Activity) approval(r Record) {
-	t := a.tool(r)
-	switch r.Phase {
-	case "answered":
-		if r.Outcome == "allowed" {
-			a.yes.add(r.Seq)
-			if t != nil {
-				t.yes.add(r.Seq)
-			}
-			return
-		}
-		a.no.add(r.Seq)
-		if t != nil {
-			t.no.add(r.Seq)
-		}
-	case "expired", "revoked":
-		a.lapsed.add(r.Seq)
-	}
-}
-
-// timeline counts verdicts in equal spans of time, which grow so that there are never more
-// than [maxColumns], but for times that lie centuries apart.
-type timeline struct {
-	span    time.Duration
-	from    int64 // the first and the last span, counted since 1970
-	to      int64
-	columns map[int64]*[3]int64 // allow, ask, deny
-}
-
-var spans = []time.Duration{
-	time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour,
-	24 * time.Hour, 7 * 24 * time.Hour, 28 * 24 * time.Hour, 364 * 24 * time.Hour, 3640 * 24 * time.Hour,
-}
-
-func (t *timeline) add(when time.Time, verdict string) {
-	if t.columns == nil {
-		t.span, t.columns = spans[0], map[int64]*[3]int64{}
-	}
-	t.column(when.Unix())[verdictIndex(verdict)]++
-	for t.to-t.from >= maxColumns && t.span < spans[len(spans)-1] {
-		t.widen()
-	}
-}
-
-// column is the one that a second lies in. It rounds down, before 1970 too.
-func (t *timeline) column(second int64) *[3]int64 {
-	span := int64(t.span / time.Second)
-	i := second / span
-	if second%span < 0 {
-		i--
-	}
-	if len(t.columns) == 0 {
-		t.from, t.to = i, i
-	}
-	t.from, t.to = min(t.from, i), max(t.to, i)
-	c := t.columns[i]
-	if c == nil {
-		c = &[3]int64{}
-		t.columns[i] = c
+	if rest.Calls > 0 {
+		c.bars = append(c.bars, bar{say("all others"), verdictValues(&rest)})
 	}
 	return c
 }
 
-func (t *timeline) widen() {
-	old, was := t.columns, int64(t.span/time.Second)
-	t.span, t.columns = spans[slices.Index(spans, t.span)+1], map[int64]*[3]int64{}
-	for i, c := range old {
-		to := t.column(i * was)
-		for k, n := range c {
-			to[k] += n
+// plus adds what a chart shows of a tally.
+func plus(to, t *auditread.Tally) {
+	to.Calls += t.Calls
+	to.Decided.Allowed += t.Decided.Allowed
+	to.Decided.DryRunAllowed += t.Decided.DryRunAllowed
+	to.Decided.Asked += t.Decided.Asked
+}
+
+// checkChart shows which checks refused or asked.
+func (b *builder) checkChart() *chart {
+	c := &chart{title: "What was refused or asked about, by check", axis: "Check", series: verdictSeries[1:]}
+	for _, row := range b.log.Checks.Rows[:min(len(b.log.Checks.Rows), maxBars)] {
+		v := verdictValues(&row.Tally)
+		if v[1]+v[2] > 0 {
+			c.bars = append(c.bars, bar{val(row.Name), v[1:]})
 		}
 	}
-}
-
-// start is when a column begins.
-func (t *timeline) start(i int64) time.Time {
-	return time.Unix(i*int64(t.span/time.Second), 0).UTC()
-}
-
-func verdictIndex(verdict string) int {
-	switch verdict {
-	case "allow":
-		return 0
-	case "ask":
-		return 1
+	if len(c.bars) == 0 {
+		return nil
 	}
-	return 2
+	return c
+}
+
+// timeChart shows hours or days, several in one column where there are too many.
+func (b *builder) timeChart() *chart {
+	buckets, step, form := b.log.Days.Buckets, 24*time.Hour, "2006-01-02"
+	if s := b.log.Hours.Buckets; len(s) > 0 && s[len(s)-1].Start.Sub(s[0].Start) < 3*24*time.Hour {
+		buckets, step, form = s, time.Hour, "2006-01-02 15:04"
+	}
+	if len(buckets) < 2 {
+		return nil
+	}
+	first := buckets[0].Start
+	spans := int64(buckets[len(buckets)-1].Start.Sub(first)/step) + 1
+	each := (spans + maxColumns - 1) / maxColumns
+	c := &chart{title: "Calls over time, by " + stepWords(each, step), axis: "From", series: verdictSeries, time: true}
+	for i := int64(0); i*each < spans; i++ {
+		c.bars = append(c.bars, bar{say(first.Add(time.Duration(i*each) * step).UTC().Format(form)), make([]int64, len(verdictSeries))})
+	}
+	for i := range buckets {
+		at := int64(buckets[i].Start.Sub(first)/step) / each
+		for k, v := range verdictValues(&buckets[i].Tally) {
+			c.bars[at].values[k] += v
+		}
+	}
+	return c
+}
+
+func stepWords(n int64, step time.Duration) string {
+	unit := "day"
+	if step == time.Hour {
+		unit = "hour"
+	}
+	if n == 1 {
+		return unit
+	}
+	return strconv.FormatInt(n, 10) + " " + unit + "s"
+}
+
+func (b *builder) callerTable() []block {
+	t := &table{head: []string{"Caller", "Calls", "Ran", "Asked", "Refused"}}
+	for i := range b.log.Callers.Rows {
+		row := &b.log.Callers.Rows[i]
+		v := verdictValues(&row.Tally)
+		t.rows = append(t.rows, []line{val(row.Name), num(row.Calls), num(v[0]), num(v[1]), num(v[2])})
+	}
+	return []block{{sub: "By caller"}, {table: t.capped(50)}}
+}
+
+func (b *builder) approvalTable() []block {
+	a := &b.log.Approvals
+	if len(a.Tools) == 0 {
+		return nil
+	}
+	t := &table{head: []string{"Tool", "Asked", "Yes", "Of these for the session", "No", "Expired or revoked"}}
+	for _, row := range a.Tools {
+		t.rows = append(t.rows, []line{val(row.Tool), num(row.Asked), num(row.Yes), num(row.YesSession), num(row.No), num(row.Expired + row.Revoked)})
+	}
+	return []block{{sub: "What people were asked"}, {table: t.capped(50)}}
+}
+
+// denialTable lists the newest refusals, of all checks.
+func (b *builder) denialTable() []block {
+	l := slices.Clone(b.log.Denials)
+	if len(l) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(l, func(x, y auditread.Denial) int { return cmp.Compare(y.Seq, x.Seq) })
+	t := &table{head: []string{"Record", "When", "Caller", "What", "Check", "Why"}}
+	for i := range l[:min(len(l), maxDenials)] {
+		d := &l[i]
+		t.rows = append(t.rows, []line{num(d.Seq), say(date(d.Time)), val(d.Caller), val(d.Target), val(d.Check), long(d.Reason)})
+	}
+	t.more = len(l) - len(t.rows)
+	return []block{{sub: "The newest refusals"}, {table: t}}
+}
+
+func (b *builder) showIntegrity() []block {
+	if b.in.Log == nil {
+		return []block{paragraph(say("No log was read."))}
+	}
+	v := &b.in.Log.Verified
+	state, t := "intact", good
+	if !v.Intact() {
+		state, t = "NOT INTACT", bad
+	}
+	blocks := []block{{note: &note{t, join(bold(state), say(". "), prose(v.Conclusion()))}}}
+	rows := [][]line{
+		fact("Records", sayf("%d in %d lines", v.Records, v.Lines)),
+		fact("Numbers", sayf("%d to %d", v.FirstSeq, v.LastSeq)),
+		fact("Times", say(date(v.First)+" to "+date(v.Last))),
+		fact("Files", num(max(v.Files, 1))),
+		fact("Last hash", val(v.LastHash)),
+		fact("Records without a chain", num(v.Unchained)),
+		fact("Lines that are no record", num(b.log.Broken)),
+	}
+	blocks = append(blocks, facts(rows...))
+	problems := &table{head: []string{"File", "Line", "Kind", "What"}, more: int(v.More)}
+	for _, p := range v.Problems {
+		problems.rows = append(problems.rows, []line{val(p.File), num(p.Line), say(p.Kind), prose(p.Text)})
+	}
+	if len(problems.rows) > 0 {
+		blocks = append(blocks, block{sub: "Problems"}, block{table: problems.capped(50)})
+	}
+	repairs := &table{head: []string{"File", "Line", "What"}, more: int(v.MoreRepairs)}
+	for _, p := range v.Repairs {
+		repairs.rows = append(repairs.rows, []line{val(p.File), num(p.Line), prose(p.Text)})
+	}
+	if len(repairs.rows) > 0 {
+		blocks = append(blocks, block{sub: "Repairs of lines that a crash tore"}, block{table: repairs.capped(50)})
+	}
+	return append(blocks, paragraph(say("The whole log is verified, whatever days are looked at. A chain alone cannot show records cut off the end, or a chain that somebody who can write the file made anew: compare the last hash with one that was kept elsewhere.")))
 }

@@ -8,7 +8,11 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
+
+// oneLine is how many characters of a value are not broken over two lines.
+const oneLine = 28
 
 //go:embed style.css
 var style string
@@ -179,7 +183,11 @@ func (h *page) blocks(blocks []block) {
 
 func (h *page) table(t *table) {
 	h.open("div", at("class", "wide"))
-	h.open("table")
+	if t.facts {
+		h.open("table", at("class", "facts"))
+	} else {
+		h.open("table")
+	}
 	h.open("thead")
 	h.open("tr")
 	for _, s := range t.head {
@@ -213,7 +221,11 @@ func (h *page) line(l line) {
 				h.text("—")
 				continue
 			}
-			h.wrap("code", s.text)
+			if utf8.RuneCountInString(s.text) <= oneLine {
+				h.wrap("code", s.text, at("class", "word"))
+			} else {
+				h.wrap("code", s.text)
+			}
 		case strong:
 			h.wrap("strong", s.text)
 		case badge:

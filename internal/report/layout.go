@@ -32,9 +32,10 @@ type block struct {
 
 // table is rows under a head. more is how many rows were left out.
 type table struct {
-	head []string
-	rows [][]line
-	more int
+	head  []string
+	rows  [][]line
+	more  int
+	facts bool // two columns: what, and its value
 }
 
 // note is a paragraph that stands out.
