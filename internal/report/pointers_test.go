@@ -38,8 +38,6 @@ func TestPointers(t *testing.T) {
 		{audit.Record{Event: "pin", Outcome: "denied"}, unpinned},
 		{audit.Record{Event: "config"}, loaded},
 		{audit.Record{Event: "config", Outcome: "error"}, notLoaded},
-		{audit.Record{Event: "session"}, session},
-		{audit.Record{Event: "restart"}, damaged},
 		{audit.Record{Event: "approval", Phase: "answered", Outcome: "allowed"}, saidYes},
 		{audit.Record{Event: "approval", Phase: "answered", Outcome: "denied"}, saidNo},
 		{audit.Record{Event: "approval", Phase: "expired", Outcome: "cancelled"}, unanswered},
