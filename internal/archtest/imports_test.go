@@ -101,6 +101,7 @@ var thirdParty = map[string][]string{
 	"github.com/nlnwa/whatwg-url":           {"flow"},
 	"github.com/spf13/cobra":                {"internal/cli"},
 	"go.yaml.in/yaml/v4":                    {"internal/strictyaml"},
+	"golang.org/x/mod/sumdb":                {"audit"},
 	"golang.org/x/net/idna":                 {"flow"},
 	"golang.org/x/net/publicsuffix":         {"flow"},
 	"golang.org/x/sys":                      {"audit", "internal/client", "internal/pins", "internal/stdio", "internal/store"},

@@ -1,0 +1,349 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// mostUncovered is how many bytes of records make a checkpoint due whatever the options say:
+	// so many are read at most while a log is rotated and others wait.
+	mostUncovered = 16 << 20
+	// retryCheckpoint is how long after one that failed the next is tried.
+	retryCheckpoint = 5 * time.Second
+)
+
+// closeWait bounds how long Close waits for the last checkpoint. A variable for tests.
+var closeWait = 2 * time.Second
+
+// checkpointer writes the checkpoints of a log in the background. Records do not wait for it: it
+// reads them from the file, up to the last that this process knows, and follows the chain to it,
+// so that nothing gets a signature that was not there when it was written.
+type checkpointer struct {
+	opt  Checkpoints
+	log  *Log
+	wake chan struct{}
+	stop chan struct{}
+	done chan struct{}
+	once sync.Once
+
+	began time.Time
+
+	covered atomic.Uint64 // records that the last checkpoint covers, or another process's
+	armed   atomic.Bool   // a timer will wake it
+	later   atomic.Int64  // no checkpoint is tried before, unless at the end; Unix nanoseconds
+	pending atomic.Int64  // bytes of this process's records since the last checkpoint
+	written atomic.Uint64
+	failed  atomic.Uint64
+
+	mu      sync.Mutex // of the tree; Log.mu may be held when it is taken, never the other way
+	tree    treePlace
+	has     bool        // there is a tree
+	far     atomic.Bool // more is to be read than others can wait for
+	behind  atomic.Bool // a rotation waits for the tree
+	changed atomic.Bool // it was told that the log was changed
+	said    string      // the failure that was told last
+}
+
+func startCheckpoints(l *Log, opt Checkpoints) *checkpointer {
+	c := &checkpointer{opt: opt, log: l, began: time.Now(), wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+	c.far.Store(true) // until the first look
+	go c.run()
+	return c
+}
+
+// wrote notes a record of n bytes. Log.mu is held.
+func (c *checkpointer) wrote(seq uint64, n int) {
+	pending := c.pending.Add(int64(n))
+	if covered := c.covered.Load(); c.opt.Records > 0 && seq >= covered+uint64(c.opt.Records) || seq < covered || pending >= mostUncovered {
+		if time.Now().UnixNano() >= c.later.Load() {
+			c.poke()
+			return
+		}
+	}
+	if c.opt.Interval > 0 {
+		c.after(c.opt.Interval)
+	}
+}
+
+// after sees to it that it looks again within a time.
+func (c *checkpointer) after(d time.Duration) {
+	if c.armed.CompareAndSwap(false, true) {
+		time.AfterFunc(d, func() {
+			c.armed.Store(false)
+			c.poke()
+		})
+	}
+}
+
+func (c *checkpointer) poke() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (c *checkpointer) run() {
+	defer close(c.done)
+	c.look(false) // the log may end in records that nobody signed
+	for {
+		select {
+		case <-c.wake:
+			if wait := time.Until(time.Unix(0, c.later.Load())); c.later.Load() > 0 && wait > 0 {
+				c.after(wait)
+				continue
+			}
+			c.look(false)
+		case <-c.stop:
+			c.look(true)
+			return
+		}
+	}
+}
+
+// close writes the last checkpoint. Where that takes too long it goes on without it.
+func (c *checkpointer) close() {
+	c.once.Do(func() { close(c.stop) })
+	t := time.NewTimer(closeWait)
+	defer t.Stop()
+	select {
+	case <-c.done:
+	case <-t.C:
+		c.failed.Add(1)
+		c.log.warn("the last checkpoint could not be written", errors.New("its place does not answer: "+c.opt.Path))
+	}
+}
+
+// look writes a checkpoint if one is due, and tells what fails.
+func (c *checkpointer) look(last bool) {
+	k, err := c.log.whatIsKnown()
+	if err != nil {
+		return // the log is lost: the next append says so
+	}
+	if k.seq == 0 {
+		c.begin()
+		return
+	}
+	signed, wait, err := c.checkpoint(&k, last)
+	switch {
+	case err == nil && signed:
+		c.written.Add(1)
+		c.later.Store(0)
+		c.said = ""
+	case err == nil && wait > 0:
+		c.after(wait)
+	case errors.Is(err, os.ErrClosed): // rotated meanwhile, or another has taken over
+		c.after(time.Second)
+	case err != nil:
+		c.failed.Add(1)
+		c.later.Store(time.Now().Add(retryCheckpoint).UnixNano())
+		c.after(retryCheckpoint)
+		if text := err.Error(); text != c.said {
+			c.said = text
+			c.log.warn("a checkpoint of the log could not be written; it is tried again", err)
+		}
+	}
+}
+
+// begin is where a log begins.
+func (c *checkpointer) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tree, c.has = treePlace{hash: noPrev, file: 1}, true
+	c.far.Store(false)
+}
+
+// checkpoint writes one for what is known, if it is due. wait is when to look again.
+func (c *checkpointer) checkpoint(k *known, last bool) (signed bool, wait time.Duration, err error) {
+	f, _, err := openFile(c.log.path + stateEnd)
+	if err != nil {
+		return false, 0, err
+	}
+	defer f.Close()
+	if err := lock(f); err != nil {
+		return false, 0, err
+	}
+	defer unlock(f)
+	shared := c.fitting(f, k)
+	before := shared
+	if before == nil {
+		before = &treeState{written: c.began} // there is none, or none of this log
+	}
+	due, wait := c.due(k, before)
+	if uint64(before.n) >= k.seq || !due && !last {
+		c.covered.Store(uint64(before.n))
+		if c.behind.Load() && uint64(before.n) <= k.seq {
+			_, err = c.grow(k, shared)
+		}
+		return false, wait, err
+	}
+	place, err := c.grow(k, shared)
+	if err != nil {
+		return false, 0, err
+	}
+	root, err := place.root()
+	if err != nil {
+		return false, 0, err
+	}
+	durable := c.log.commits.policy != SyncNone
+	if durable { // a checkpoint must not outlive its records
+		if err := c.log.commits.fsync(k.f); err != nil {
+			return false, 0, err
+		}
+	}
+	text, err := c.opt.Key.sign(place.n, root)
+	if err != nil {
+		return false, 0, err
+	}
+	if err := appendNote(c.opt.Path, text, durable); err != nil {
+		return false, 0, err
+	}
+	c.coveredTo(uint64(place.n))
+	return true, 0, writeState(f, &treeState{place, time.Now()})
+}
+
+func (c *checkpointer) coveredTo(seq uint64) {
+	c.covered.Store(seq)
+	c.pending.Store(0)
+}
+
+// due says whether a checkpoint is due after the one that was written last, by whichever process,
+// or else when to look again.
+func (c *checkpointer) due(k *known, s *treeState) (due bool, wait time.Duration) {
+	if uint64(s.n) >= k.seq {
+		c.pending.Store(0)
+		return false, 0
+	}
+	if c.opt.Records > 0 && k.seq-uint64(s.n) >= uint64(c.opt.Records) || c.pending.Load() >= mostUncovered {
+		return true, 0
+	}
+	if c.opt.Interval == 0 {
+		return false, 0
+	}
+	wait = time.Until(s.written.Add(c.opt.Interval))
+	return wait <= 0 || wait > c.opt.Interval, wait // a clock that was set back delays nothing
+}
+
+// fitting reads the tree that the log's processes share. One that is not of this log is nil.
+func (c *checkpointer) fitting(f *os.File, k *known) *treeState {
+	s, err := readState(f)
+	if err != nil || s.n == 0 {
+		return nil
+	}
+	if uint64(s.n) < k.seq {
+		return &s // whether it fits shows when the chain is followed
+	}
+	fits := false
+	switch {
+	case s.file == k.first.seq: // others may have written what this process has not seen
+		tails := tailReader{sums: newSummer()}
+		if st, err := k.f.Stat(); err == nil && s.offset <= st.Size() {
+			t, err := tails.read(k.f, s.offset)
+			fits = err == nil && !t.torn() && t.seq == uint64(s.n) && t.hash == s.hash
+		}
+	case s.file > k.first.seq: // rotated, which this process may not have seen
+		now, err := part{name: c.log.path}.first()
+		fits = err == nil && now.seq == s.file
+	}
+	if !fits {
+		c.tellChanged()
+		return nil
+	}
+	return &s
+}
+
+func (c *checkpointer) tellChanged() {
+	if c.changed.CompareAndSwap(false, true) {
+		go c.log.warn("the log was changed since its last checkpoint, or begins anew",
+			fmt.Errorf("sallyport audit verify %s --checkpoint %s says more", c.log.path, c.opt.Path))
+	}
+}
+
+// grow brings the tree up to what is known and returns it.
+func (c *checkpointer) grow(k *known, shared *treeState) (treePlace, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.behind.Store(false)
+	if shared != nil && shared.file == k.first.seq && (!c.has || shared.n > c.tree.n) {
+		from := shared.treePlace
+		if from.reach(k) == nil {
+			c.tree, c.has = from, true
+			c.far.Store(false)
+			return c.tree, nil
+		}
+		c.tellChanged()
+	}
+	err := c.growOwn(k)
+	return c.tree, err
+}
+
+// growOwn does it without what others left. c.mu is held.
+func (c *checkpointer) growOwn(k *known) error {
+	defer c.far.Store(false)
+	if c.has && uint64(c.tree.n) == k.seq && c.tree.hash == k.hash {
+		return nil
+	}
+	if c.has && c.tree.file == k.first.seq {
+		from := c.tree
+		err := from.reach(k)
+		if err == nil {
+			c.tree = from
+			return nil
+		}
+		if !errors.Is(err, errChanged) {
+			return err
+		}
+		c.tellChanged()
+	}
+	c.has = false
+	from, ok := startOf(&k.first)
+	var err error
+	if !ok {
+		if from, err = fromFiles(c.log.path, &k.first); err != nil {
+			return err
+		}
+	}
+	if err = from.reach(k); err != nil {
+		return err
+	}
+	c.tree, c.has = from, true
+	return nil
+}
+
+// carry returns the tree over all that is known, for the record with which the next file begins;
+// nil if it cannot be had. busy says that it would take longer than others can wait. Log.mu and
+// the file's lock are held.
+func (c *checkpointer) carry(k *known) (tree *edge, busy bool) {
+	if c.far.Load() {
+		return nil, true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	unread := k.size
+	if c.has && c.tree.file == k.first.seq {
+		unread -= c.tree.offset
+	}
+	if c.has && unread > 2*mostUncovered {
+		c.behind.Store(true)
+		c.poke()
+		return nil, true
+	}
+	if err := c.growOwn(k); err != nil {
+		return nil, false
+	}
+	e := c.tree.edge
+	return &e, false
+}
+
+// rotated notes that the record after the tree's last one begins a new file.
+func (c *checkpointer) rotated(first uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.has && uint64(c.tree.n)+1 == first {
+		c.tree.file, c.tree.offset = first, 0
+	}
+}
