@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	// mostUncovered is how many bytes of records make a checkpoint due whatever the options say:
-	// so many are read at most while a log is rotated and others wait.
+	// mostUncovered is how many bytes of records make a checkpoint due whatever the options say.
 	mostUncovered = 16 << 20
+	// mostAtOnce is how much is read at most while others wait.
+	mostAtOnce = 2 * mostUncovered
 	// retryCheckpoint is how long after one that failed the next is tried.
 	retryCheckpoint = 5 * time.Second
 )
@@ -43,6 +44,7 @@ type checkpointer struct {
 	mu      sync.Mutex // of the tree; Log.mu may be held when it is taken, never the other way
 	tree    treePlace
 	has     bool        // there is a tree
+	none    bool        // none can be had
 	far     atomic.Bool // more is to be read than others can wait for
 	behind  atomic.Bool // a rotation waits for the tree
 	changed atomic.Bool // it was told that the log was changed
@@ -51,7 +53,6 @@ type checkpointer struct {
 
 func startCheckpoints(l *Log, opt Checkpoints) *checkpointer {
 	c := &checkpointer{opt: opt, log: l, began: time.Now(), wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
-	c.far.Store(true) // until the first look
 	go c.run()
 	return c
 }
@@ -121,12 +122,8 @@ func (c *checkpointer) close() {
 // look writes a checkpoint if one is due, and tells what fails.
 func (c *checkpointer) look(last bool) {
 	k, err := c.log.whatIsKnown()
-	if err != nil {
-		return // the log is lost: the next append says so
-	}
-	if k.seq == 0 {
-		c.begin()
-		return
+	if err != nil || k.seq == 0 {
+		return // there is nothing to sign, or the log is lost: the next append says so
 	}
 	signed, wait, err := c.checkpoint(&k, last)
 	switch {
@@ -147,14 +144,6 @@ func (c *checkpointer) look(last bool) {
 			c.log.warn("a checkpoint of the log could not be written; it is tried again", err)
 		}
 	}
-}
-
-// begin is where a log begins.
-func (c *checkpointer) begin() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.tree, c.has = treePlace{hash: noPrev, file: 1}, true
-	c.far.Store(false)
 }
 
 // checkpoint writes one for what is known, if it is due. wait is when to look again.
@@ -267,24 +256,36 @@ func (c *checkpointer) tellChanged() {
 func (c *checkpointer) grow(k *known, shared *treeState) (treePlace, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	defer c.behind.Store(false)
+	c.far.Store(c.unread(k) > mostAtOnce)
+	defer c.far.Store(false)
+	c.behind.Store(false)
 	if shared != nil && shared.file == k.first.seq && (!c.has || shared.n > c.tree.n) {
 		from := shared.treePlace
 		if from.reach(k) == nil {
-			c.tree, c.has = from, true
-			c.far.Store(false)
+			c.tree, c.has, c.none = from, true, false
 			return c.tree, nil
 		}
 		c.tellChanged()
 	}
 	err := c.growOwn(k)
+	c.none = err != nil
 	return c.tree, err
+}
+
+// unread is how many bytes are to be read at most until the tree is that of all that is known.
+func (c *checkpointer) unread(k *known) int64 {
+	if c.has && c.tree.file == k.first.seq {
+		return k.size - c.tree.offset
+	}
+	if _, ok := startOf(&k.first); ok {
+		return k.size
+	}
+	return 1 << 62 // older files too
 }
 
 // growOwn does it without what others left. c.mu is held.
 func (c *checkpointer) growOwn(k *known) error {
-	defer c.far.Store(false)
-	if c.has && uint64(c.tree.n) == k.seq && c.tree.hash == k.hash {
+	if c.has && uint64(c.tree.n) == k.seq && c.tree.hash == k.hash && c.tree.file == k.first.seq {
 		return nil
 	}
 	if c.has && c.tree.file == k.first.seq {
@@ -318,16 +319,17 @@ func (c *checkpointer) growOwn(k *known) error {
 // nil if it cannot be had. busy says that it would take longer than others can wait. Log.mu and
 // the file's lock are held.
 func (c *checkpointer) carry(k *known) (tree *edge, busy bool) {
-	if c.far.Load() {
-		return nil, true
+	for !c.mu.TryLock() {
+		if c.far.Load() {
+			return nil, true
+		}
+		time.Sleep(50 * time.Microsecond)
 	}
-	c.mu.Lock()
 	defer c.mu.Unlock()
-	unread := k.size
-	if c.has && c.tree.file == k.first.seq {
-		unread -= c.tree.offset
+	if c.none {
+		return nil, false
 	}
-	if c.has && unread > 2*mostUncovered {
+	if c.unread(k) > mostAtOnce {
 		c.behind.Store(true)
 		c.poke()
 		return nil, true

@@ -134,6 +134,10 @@ func (v *verifier) fill(seq uint64) *hole {
 		if o.missing--; o.missing == 0 {
 			v.found.drop(o.finding)
 		}
+		if seq == g.from { // they mostly stand in order
+			g.from++
+			return o
+		}
 		rest := gap{seq + 1, g.to, o}
 		g.to = seq - 1
 		if rest.from <= rest.to && len(v.gaps) < maxGaps {

@@ -3,6 +3,8 @@ package audit
 import (
 	"bufio"
 	"cmp"
+	"crypto/ed25519"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +32,7 @@ const (
 // concurrent use. Read them before the log is looked at: a gateway that goes on writing makes
 // checkpoints of records that were not there then.
 type Noted struct {
-	keys  note.Verifiers
+	keys note.Verifiers
 
 	all   []noted
 	files []string
@@ -115,6 +117,9 @@ func (n *Noted) take(text string, at int64) {
 	var unverified *note.UnverifiedNoteError
 	var wrong *note.InvalidSignatureError
 	switch {
+	case errors.As(err, &wrong) && !wholeSignature(text, wrong.Name):
+		n.unused(at, "the signature is not whole: a crash tore it, or it was cut")
+		return
 	case errors.As(err, &wrong):
 		n.problem(at, "the signature is not that of this text: it was changed, or signed by somebody else")
 		return
@@ -141,6 +146,13 @@ func (n *Noted) take(text string, at int64) {
 		return
 	}
 	n.all = append(n.all, noted{c.size, c.root, file, at})
+}
+
+// wholeSignature reports whether the last signature of a note by a key of that name is as long as
+// one of Ed25519.
+func wholeSignature(text, name string) bool {
+	_, s, _ := strings.Cut(text[strings.LastIndex(text, signatureStart+name+" ")+1:], name+" ")
+	return len(strings.TrimSuffix(s, "\n")) == base64.StdEncoding.EncodedLen(4+ed25519.SignatureSize)
 }
 
 func (n *Noted) unused(line int64, text string) {

@@ -122,8 +122,9 @@ func ReadSigningKey(path string) (*SigningKey, error) {
 	if err != nil || len(text) > maxKeyFile || CheckKeyName(signer.Name()) != nil {
 		return nil, fmt.Errorf("%s is no signing key; sallyport audit keygen makes one", path)
 	}
-	// NewSigner has checked the form: the last part is the algorithm's byte and the seed.
-	raw, err := base64.StdEncoding.DecodeString(secret[strings.LastIndexByte(secret, '+')+1:])
+	// NewSigner has checked the form: PRIVATE, KEY, name, hash, and the algorithm's byte and seed in
+	// base64, which can have a + too.
+	raw, err := base64.StdEncoding.DecodeString(strings.SplitN(secret, "+", 5)[4])
 	if err != nil || len(raw) != 1+ed25519.SeedSize {
 		return nil, fmt.Errorf("%s is no signing key", path)
 	}
