@@ -43,12 +43,13 @@ type checkpointer struct {
 
 	mu      sync.Mutex // of the tree; Log.mu may be held when it is taken, never the other way
 	tree    treePlace
-	has     bool        // there is a tree
-	none    bool        // none can be had
-	far     atomic.Bool // more is to be read than others can wait for
-	behind  atomic.Bool // a rotation waits for the tree
-	changed atomic.Bool // it was told that the log was changed
-	said    string      // the failure that was told last
+	turn    atomic.Uint64 // counts when a rotation took the tree on
+	has     bool          // there is a tree
+	none    bool          // none can be had
+	far     atomic.Bool   // more is to be read than others can wait for
+	behind  atomic.Bool   // a rotation waits for the tree
+	changed atomic.Bool   // it was told that the log was changed
+	said    string        // the failure that was told last
 }
 
 func startCheckpoints(l *Log, opt Checkpoints) *checkpointer {
@@ -121,11 +122,20 @@ func (c *checkpointer) close() {
 
 // look writes a checkpoint if one is due, and tells what fails.
 func (c *checkpointer) look(last bool) {
-	k, err := c.log.whatIsKnown()
-	if err != nil || k.seq == 0 {
-		return // there is nothing to sign, or the log is lost: the next append says so
+	var signed bool
+	var wait time.Duration
+	err := errStale
+	for range 10 {
+		turn := c.turn.Load()
+		k, lost := c.log.whatIsKnown()
+		if lost != nil || k.seq == 0 {
+			return // there is nothing to sign, or the log is lost: the next append says so
+		}
+		k.turn = turn
+		if signed, wait, err = c.checkpoint(&k, last); !errors.Is(err, errStale) && !errors.Is(err, os.ErrClosed) {
+			break
+		}
 	}
-	signed, wait, err := c.checkpoint(&k, last)
 	switch {
 	case err == nil && signed:
 		c.written.Add(1)
@@ -133,8 +143,8 @@ func (c *checkpointer) look(last bool) {
 		c.said = ""
 	case err == nil && wait > 0:
 		c.after(wait)
-	case errors.Is(err, os.ErrClosed): // rotated meanwhile, or another has taken over
-		c.after(time.Second)
+	case errors.Is(err, errStale), errors.Is(err, os.ErrClosed):
+		c.after(100 * time.Millisecond)
 	case err != nil:
 		c.failed.Add(1)
 		c.later.Store(time.Now().Add(retryCheckpoint).UnixNano())
@@ -157,7 +167,10 @@ func (c *checkpointer) checkpoint(k *known, last bool) (signed bool, wait time.D
 		return false, 0, err
 	}
 	defer unlock(f)
-	shared := c.fitting(f, k)
+	shared, err := c.fitting(f, k)
+	if err != nil {
+		return false, 0, err
+	}
 	before := shared
 	if before == nil {
 		before = &treeState{written: c.began} // there is none, or none of this log
@@ -218,31 +231,45 @@ func (c *checkpointer) due(k *known, s *treeState) (due bool, wait time.Duration
 }
 
 // fitting reads the tree that the log's processes share. One that is not of this log is nil.
-func (c *checkpointer) fitting(f *os.File, k *known) *treeState {
+func (c *checkpointer) fitting(f *os.File, k *known) (*treeState, error) {
 	s, err := readState(f)
+	if err != nil && !errors.Is(err, errState) {
+		return nil, err
+	}
 	if err != nil || s.n == 0 {
-		return nil
+		return nil, nil
 	}
 	if uint64(s.n) < k.seq {
-		return &s // whether it fits shows when the chain is followed
+		return &s, nil // whether it fits shows when the chain is followed
 	}
 	fits := false
 	switch {
 	case s.file == k.first.seq: // others may have written what this process has not seen
-		tails := tailReader{sums: newSummer()}
-		if st, err := k.f.Stat(); err == nil && s.offset <= st.Size() {
-			t, err := tails.read(k.f, s.offset)
-			fits = err == nil && !t.torn() && t.seq == uint64(s.n) && t.hash == s.hash
+		st, err := k.f.Stat()
+		if err != nil {
+			return nil, err
 		}
+		if s.offset > st.Size() {
+			break
+		}
+		tails := tailReader{sums: newSummer()}
+		t, err := tails.read(k.f, s.offset)
+		if err != nil {
+			return nil, err
+		}
+		fits = !t.torn() && t.seq == uint64(s.n) && t.hash == s.hash
 	case s.file > k.first.seq: // rotated, which this process may not have seen
 		now, err := part{name: c.log.path}.first()
-		fits = err == nil && now.seq == s.file
+		if err != nil {
+			return nil, err
+		}
+		fits = now.seq >= s.file
 	}
 	if !fits {
 		c.tellChanged()
-		return nil
+		return nil, nil
 	}
-	return &s
+	return &s, nil
 }
 
 func (c *checkpointer) tellChanged() {
@@ -256,6 +283,9 @@ func (c *checkpointer) tellChanged() {
 func (c *checkpointer) grow(k *known, shared *treeState) (treePlace, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.turn.Load() != k.turn {
+		return treePlace{}, errStale
+	}
 	c.far.Store(c.unread(k) > mostAtOnce)
 	defer c.far.Store(false)
 	c.behind.Store(false)
@@ -268,7 +298,7 @@ func (c *checkpointer) grow(k *known, shared *treeState) (treePlace, error) {
 		c.tellChanged()
 	}
 	err := c.growOwn(k)
-	c.none = err != nil
+	c.none = errors.Is(err, errNoTree) || errors.Is(err, errChanged)
 	return c.tree, err
 }
 
@@ -316,29 +346,32 @@ func (c *checkpointer) growOwn(k *known) error {
 }
 
 // carry returns the tree over all that is known, for the record with which the next file begins;
-// nil if it cannot be had. busy says that it would take longer than others can wait. Log.mu and
+// nil if there is none. busy says that it would take longer than others can wait. Log.mu and
 // the file's lock are held.
-func (c *checkpointer) carry(k *known) (tree *edge, busy bool) {
+func (c *checkpointer) carry(k *known) (tree *edge, busy bool, err error) {
 	for !c.mu.TryLock() {
 		if c.far.Load() {
-			return nil, true
+			return nil, true, nil
 		}
 		time.Sleep(50 * time.Microsecond)
 	}
 	defer c.mu.Unlock()
+	c.turn.Add(1)
 	if c.none {
-		return nil, false
+		return nil, false, nil
 	}
 	if c.unread(k) > mostAtOnce {
 		c.behind.Store(true)
 		c.poke()
-		return nil, true
+		return nil, true, nil
 	}
-	if err := c.growOwn(k); err != nil {
-		return nil, false
+	if err := c.growOwn(k); errors.Is(err, errNoTree) || errors.Is(err, errChanged) {
+		return nil, false, nil
+	} else if err != nil {
+		return nil, false, err
 	}
 	e := c.tree.edge
-	return &e, false
+	return &e, false, nil
 }
 
 // rotated notes that the record after the tree's last one begins a new file.

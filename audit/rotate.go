@@ -56,7 +56,13 @@ func (l *Log) rotateIfDue(n int) {
 	var tree *edge
 	if l.points != nil {
 		var busy bool
-		if tree, busy = l.points.carry(&known{f: l.f, size: l.size, seq: l.seq, hash: l.prev, first: l.first}); busy {
+		var err error
+		if tree, busy, err = l.points.carry(&known{f: l.f, size: l.size, seq: l.seq, hash: l.prev, first: l.first}); err != nil {
+			l.later = now.Add(retryRotation)
+			go l.warn("the log could not be rotated and goes on growing", err)
+			return
+		}
+		if busy {
 			return // soon
 		}
 	}

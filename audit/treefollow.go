@@ -22,9 +22,11 @@ type known struct {
 	seq   uint64
 	hash  sum
 	first firstRecord
+	turn  uint64 // of the checkpointer, when this was known
 }
 
 var (
+	errStale   = errors.New("audit: the log was rotated meanwhile")
 	errChanged = errors.New("the log does not hold what was written to it")
 	errNoTree  = errors.New("records at the log's beginning are gone, and no rotation carried their tree on: checkpoints can be made of a log that begins anew")
 )
