@@ -146,3 +146,21 @@ func BenchmarkCheckpoints(b *testing.B) {
 		}
 	}
 }
+
+// The tree is made from the log when there is no state: how fast a log is read for that.
+func BenchmarkTreeFromLog(b *testing.B) {
+	var text bytes.Buffer
+	l := Stream(&text, Options{})
+	r := benchRecord(b)
+	const n = 5000
+	for range n {
+		add(b, l, r)
+	}
+	b.SetBytes(int64(text.Len()))
+	for b.Loop() {
+		p := treePlace{hash: noPrev, file: 1}
+		if err := p.follow(bytes.NewReader(text.Bytes()), l.seq, l.prev); err != nil || p.n != n {
+			b.Fatal(p.n, err)
+		}
+	}
+}
