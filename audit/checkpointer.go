@@ -2,7 +2,6 @@ package audit
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -14,9 +13,10 @@ const (
 	mostUncovered = 16 << 20
 	// mostAtOnce is how much is read at most while others wait.
 	mostAtOnce = 2 * mostUncovered
-	// retryCheckpoint is how long after one that failed the next is tried.
-	retryCheckpoint = 5 * time.Second
 )
+
+// retryCheckpoint is how long after one that failed the next is tried. A variable for tests.
+var retryCheckpoint = 5 * time.Second
 
 // closeWait bounds how long Close waits for the last checkpoint. A variable for tests.
 var closeWait = 2 * time.Second
@@ -34,8 +34,11 @@ type checkpointer struct {
 
 	began time.Time
 
+	timerMu sync.Mutex
+	timer   *time.Timer
+
 	covered atomic.Uint64 // records that the last checkpoint covers, or another process's
-	armed   atomic.Bool   // a timer will wake it
+	next    atomic.Int64  // when a timer wakes it, 0: none does; Unix nanoseconds
 	later   atomic.Int64  // no checkpoint is tried before, unless at the end; Unix nanoseconds
 	pending atomic.Int64  // bytes of this process's records since the last checkpoint
 	written atomic.Uint64
@@ -67,18 +70,34 @@ func (c *checkpointer) wrote(seq uint64, n int) {
 			return
 		}
 	}
-	if c.opt.Interval > 0 {
+	if c.opt.Interval > 0 && c.next.Load() == 0 {
 		c.after(c.opt.Interval)
 	}
 }
 
 // after sees to it that it looks again within a time.
 func (c *checkpointer) after(d time.Duration) {
-	if c.armed.CompareAndSwap(false, true) {
-		time.AfterFunc(d, func() {
-			c.armed.Store(false)
-			c.poke()
-		})
+	c.timerMu.Lock()
+	defer c.timerMu.Unlock()
+	at := time.Now().Add(d).UnixNano()
+	if next := c.next.Load(); next != 0 && next <= at {
+		return
+	}
+	c.next.Store(at)
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.timer = time.AfterFunc(d, func() {
+		c.next.Store(0)
+		c.poke()
+	})
+}
+
+func (c *checkpointer) stopTimer() {
+	c.timerMu.Lock()
+	defer c.timerMu.Unlock()
+	if c.timer != nil {
+		c.timer.Stop()
 	}
 }
 
@@ -91,6 +110,7 @@ func (c *checkpointer) poke() {
 
 func (c *checkpointer) run() {
 	defer close(c.done)
+	defer c.stopTimer()
 	c.look(false) // the log may end in records that nobody signed
 	for {
 		select {
@@ -228,157 +248,4 @@ func (c *checkpointer) due(k *known, s *treeState) (due bool, wait time.Duration
 	}
 	wait = time.Until(s.written.Add(c.opt.Interval))
 	return wait <= 0 || wait > c.opt.Interval, wait // a clock that was set back delays nothing
-}
-
-// fitting reads the tree that the log's processes share. One that is not of this log is nil.
-func (c *checkpointer) fitting(f *os.File, k *known) (*treeState, error) {
-	s, err := readState(f)
-	if err != nil && !errors.Is(err, errState) {
-		return nil, err
-	}
-	if err != nil || s.n == 0 {
-		return nil, nil
-	}
-	if uint64(s.n) < k.seq {
-		return &s, nil // whether it fits shows when the chain is followed
-	}
-	fits := false
-	switch {
-	case s.file == k.first.seq: // others may have written what this process has not seen
-		st, err := k.f.Stat()
-		if err != nil {
-			return nil, err
-		}
-		if s.offset > st.Size() {
-			break
-		}
-		tails := tailReader{sums: newSummer()}
-		t, err := tails.read(k.f, s.offset)
-		if err != nil {
-			return nil, err
-		}
-		fits = !t.torn() && t.seq == uint64(s.n) && t.hash == s.hash
-	case s.file > k.first.seq: // rotated, which this process may not have seen
-		now, err := part{name: c.log.path}.first()
-		if err != nil {
-			return nil, err
-		}
-		fits = now.seq >= s.file
-	}
-	if !fits {
-		c.tellChanged()
-		return nil, nil
-	}
-	return &s, nil
-}
-
-func (c *checkpointer) tellChanged() {
-	if c.changed.CompareAndSwap(false, true) {
-		go c.log.warn("the log was changed since its last checkpoint, or begins anew",
-			fmt.Errorf("sallyport audit verify %s --checkpoint %s says more", c.log.path, c.opt.Path))
-	}
-}
-
-// grow brings the tree up to what is known and returns it.
-func (c *checkpointer) grow(k *known, shared *treeState) (treePlace, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.turn.Load() != k.turn {
-		return treePlace{}, errStale
-	}
-	c.far.Store(c.unread(k) > mostAtOnce)
-	defer c.far.Store(false)
-	c.behind.Store(false)
-	if shared != nil && shared.file == k.first.seq && (!c.has || shared.n > c.tree.n) {
-		from := shared.treePlace
-		if from.reach(k) == nil {
-			c.tree, c.has, c.none = from, true, false
-			return c.tree, nil
-		}
-		c.tellChanged()
-	}
-	err := c.growOwn(k)
-	c.none = errors.Is(err, errNoTree) || errors.Is(err, errChanged)
-	return c.tree, err
-}
-
-// unread is how many bytes are to be read at most until the tree is that of all that is known.
-func (c *checkpointer) unread(k *known) int64 {
-	if c.has && c.tree.file == k.first.seq {
-		return k.size - c.tree.offset
-	}
-	if _, ok := startOf(&k.first); ok {
-		return k.size
-	}
-	return 1 << 62 // older files too
-}
-
-// growOwn does it without what others left. c.mu is held.
-func (c *checkpointer) growOwn(k *known) error {
-	if c.has && uint64(c.tree.n) == k.seq && c.tree.hash == k.hash && c.tree.file == k.first.seq {
-		return nil
-	}
-	if c.has && c.tree.file == k.first.seq {
-		from := c.tree
-		err := from.reach(k)
-		if err == nil {
-			c.tree = from
-			return nil
-		}
-		if !errors.Is(err, errChanged) {
-			return err
-		}
-		c.tellChanged()
-	}
-	c.has = false
-	from, ok := startOf(&k.first)
-	var err error
-	if !ok {
-		if from, err = fromFiles(c.log.path, &k.first); err != nil {
-			return err
-		}
-	}
-	if err = from.reach(k); err != nil {
-		return err
-	}
-	c.tree, c.has = from, true
-	return nil
-}
-
-// carry returns the tree over all that is known, for the record with which the next file begins;
-// nil if there is none. busy says that it would take longer than others can wait. Log.mu and
-// the file's lock are held.
-func (c *checkpointer) carry(k *known) (tree *edge, busy bool, err error) {
-	for !c.mu.TryLock() {
-		if c.far.Load() {
-			return nil, true, nil
-		}
-		time.Sleep(50 * time.Microsecond)
-	}
-	defer c.mu.Unlock()
-	c.turn.Add(1)
-	if c.none {
-		return nil, false, nil
-	}
-	if c.unread(k) > mostAtOnce {
-		c.behind.Store(true)
-		c.poke()
-		return nil, true, nil
-	}
-	if err := c.growOwn(k); errors.Is(err, errNoTree) || errors.Is(err, errChanged) {
-		return nil, false, nil
-	} else if err != nil {
-		return nil, false, err
-	}
-	e := c.tree.edge
-	return &e, false, nil
-}
-
-// rotated notes that the record after the tree's last one begins a new file.
-func (c *checkpointer) rotated(first uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.has && uint64(c.tree.n)+1 == first {
-		c.tree.file, c.tree.offset = first, 0
-	}
 }

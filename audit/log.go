@@ -185,16 +185,6 @@ func (l *Log) Digest(b []byte) string {
 // Path returns where the log is.
 func (l *Log) Path() string { return l.path }
 
-// whatIsKnown returns what the file holds as far as this process knows.
-func (l *Log) whatIsKnown() (known, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.f == nil || !l.known {
-		return known{}, os.ErrClosed
-	}
-	return known{f: l.f, size: l.size, seq: l.seq, hash: l.prev, first: l.first}, nil
-}
-
 // Close forces to the disk what is not there yet, unless nothing ever is, and closes the
 // file. Append returns an error from then on. It waits for files that are being compressed, and
 // two seconds at most for the last checkpoint.

@@ -31,6 +31,16 @@ var (
 	errNoTree  = errors.New("records at the log's beginning are gone, and no rotation carried their tree on: checkpoints can be made of a log that begins anew")
 )
 
+// whatIsKnown returns what the file holds as far as this process knows.
+func (l *Log) whatIsKnown() (known, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.f == nil || !l.known {
+		return known{}, os.ErrClosed
+	}
+	return known{f: l.f, size: l.size, seq: l.seq, hash: l.prev, first: l.first}, nil
+}
+
 // follow adds the records that r holds, up to the one that has that number and hash. Only what
 // the chain leads to is added, so that a line that was changed, torn or put in is none; records
 // without a chain are known by their numbers.
