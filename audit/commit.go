@@ -176,6 +176,9 @@ type Stats struct {
 	Failures  uint64 // of Append
 	Syncs     uint64
 	Rotations uint64
+
+	Checkpoints        uint64 // written
+	CheckpointFailures uint64
 }
 
 type counters struct{ records, failures, rotations atomic.Uint64 }
@@ -190,5 +193,12 @@ func (c *counters) add(err error) {
 
 // Stats returns the counts, for metrics.
 func (l *Log) Stats() Stats {
-	return Stats{l.counts.records.Load(), l.counts.failures.Load(), l.commits.syncs.Load(), l.counts.rotations.Load()}
+	s := Stats{
+		Records: l.counts.records.Load(), Failures: l.counts.failures.Load(),
+		Syncs: l.commits.syncs.Load(), Rotations: l.counts.rotations.Load(),
+	}
+	if l.points != nil {
+		s.Checkpoints, s.CheckpointFailures = l.points.written.Load(), l.points.failed.Load()
+	}
+	return s
 }

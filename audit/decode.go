@@ -9,7 +9,10 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // line is one line of a log.
@@ -193,8 +196,9 @@ type sealed struct {
 type before struct {
 	seq      uint64
 	hash     string
-	number   int    // of a rotation: of the file before
-	keptFrom uint64 // of a rotation: the first record that is kept
+	number   int         // of a rotation: of the file before
+	keptFrom uint64      // of a rotation: the first record that is kept
+	tree     []tlog.Hash // of a rotation: the tree over all records before; nil: not carried
 }
 
 const (
@@ -252,7 +256,13 @@ func (h *head) readBefore(text []byte) (b before, ok bool) {
 		if b.number, err = strconv.Atoi(string(name[bytes.LastIndexByte(name, '.')+1:])); err != nil || b.number < 1 {
 			return b, false
 		}
-		b.keptFrom, err = strconv.ParseUint(string(part[at+len(keptStart):len(part)-1]), 10, 64)
+		kept, tree, carried := strings.Cut(string(part[at+len(keptStart):len(part)-1]), treeStart)
+		if carried {
+			if b.tree, carried = readTree(tree); !carried {
+				return b, false
+			}
+		}
+		b.keptFrom, err = strconv.ParseUint(kept, 10, 64)
 		return b, err == nil && b.keptFrom > 0
 	}
 	return b, string(part) == "}"

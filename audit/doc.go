@@ -49,7 +49,8 @@
 //	sealed              object   in a repair: bytes and sha256 of what stands, unusable, before it
 //	before              object   in a restart: seq and hash of the last record known of what is gone;
 //	                             in a rotation: those of the last record of the file before, that
-//	                             file, and kept_from, the first record that is kept
+//	                             file, kept_from, the first record that is kept, and tree, the
+//	                             Merkle tree over all records before
 //	prev                string   hash of the record before, 64 zeros if there is none
 //	hash                string   hash of this record
 //
@@ -88,5 +89,12 @@
 //
 // What a power failure can lose is what [Sync] says; a crash of the program cannot lose a
 // record that was written. The chain has no key: who can write the file can cut its tail or
-// rebuild it from any record on, and only an older hash kept elsewhere shows that.
+// rebuild it from any record on, and only an older hash kept elsewhere shows that, or a checkpoint.
+//
+// # Checkpoints
+//
+// The leaves of all records, in order, make a Merkle tree as RFC 6962 has it. A checkpoint is the
+// tree's size and root, signed: a C2SP tlog-checkpoint in a C2SP signed note, whose origin is the
+// key's name. [Checkpoints] says where they go, and [Noted] compares a log with them. The file
+// LOG.tree is how the log's processes hand the tree to each other, and no evidence.
 package audit

@@ -98,6 +98,7 @@ func (v *verifier) rewritten(h *head) {
 	case v.cur.line == 0:
 		v.found.add(v.rep.Lines, KindEdited, "the first record names a record before it")
 	default:
+		v.marks.lose()
 		v.found.add(v.cur.line, KindEdited, "record %d was written anew: record %d on %s names another hash for it",
 			v.cur.seq, h.seq, v.lineName(v.rep.Lines))
 	}
@@ -132,6 +133,10 @@ func (v *verifier) fill(seq uint64) *hole {
 		o := g.hole
 		if o.missing--; o.missing == 0 {
 			v.found.drop(o.finding)
+		}
+		if seq == g.from { // they mostly stand in order
+			g.from++
+			return o
 		}
 		rest := gap{seq + 1, g.to, o}
 		g.to = seq - 1
@@ -185,12 +190,14 @@ func (v *verifier) goesOn(h *head) bool {
 		r.Line = v.cur.line
 		r.Text = fmt.Sprintf("a second record %d: the chain goes on from that on %s", r.seq, v.lineName(r.to))
 		v.run = nil
+		v.marks.lose() // records that the chain does not have are in the tree
 		v.adopt(h)
 		return true
 	case r.hole != nil && h.seq > r.hole.to: // the run has the records that the chain went on to
 		r.Line, r.Kind = r.hole.line, KindInserted
 		r.Text = fmt.Sprintf("what stands from here up to %s does not belong to the chain, which goes on with record %d on %s", v.lineName(r.from-1), r.first, v.lineName(r.from))
 		v.run = nil
+		v.marks.lose() // records that the chain does not have are in the tree
 		v.adopt(h)
 		return true
 	}
@@ -245,6 +252,7 @@ func (v *verifier) countUnchained(h *head) {
 // adopt makes h the last record of the chain.
 func (v *verifier) adopt(h *head) {
 	v.endRun()
+	v.mark(h)
 	v.cur = place{line: v.rep.Lines, seq: h.seq, prev: h.prev, hash: h.hash, unchained: !h.chained}
 	v.good = v.cur
 	v.unread = 0

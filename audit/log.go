@@ -16,6 +16,8 @@ type Options struct {
 	NoChain   bool // hash_chain: false
 	Sync      Sync
 	Rotate    Rotation
+	// Checkpoints, if they are set, are written in the background while the log is open.
+	Checkpoints *Checkpoints
 
 	// Warn is told of what is no error of an Append: a rotation or a sync in the
 	// background that failed. It is called with no lock held by the caller's own code, from
@@ -46,6 +48,7 @@ type Log struct {
 	warn    func(what string, err error)
 	commits commits
 	counts  counters
+	points  *checkpointer // nil: none are written
 
 	mu       sync.Mutex // held for a whole append: the file's lock is per open file
 	closed   bool
@@ -100,6 +103,11 @@ func Open(path string, opt Options) (*Log, error) {
 	if err := opt.Rotate.check(); err != nil {
 		return nil, err
 	}
+	if opt.Checkpoints != nil {
+		if err := opt.Checkpoints.check(); err != nil {
+			return nil, err
+		}
+	}
 	l := &Log{
 		path: path, noChain: opt.NoChain, red: newRedactor(opt.Redaction), rot: opt.Rotate, warn: opt.Warn,
 		sums: newSummer(), write: (*os.File).Write, truncate: (*os.File).Truncate,
@@ -114,6 +122,9 @@ func Open(path string, opt Options) (*Log, error) {
 	if err := l.locked(func() error { return nil }); err != nil {
 		l.forget()
 		return nil, err
+	}
+	if opt.Checkpoints != nil {
+		l.points = startCheckpoints(l, *opt.Checkpoints)
 	}
 	return l, nil
 }
@@ -160,6 +171,9 @@ func (l *Log) append(e *encoder) (seq, ticket uint64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
+	if l.points != nil {
+		l.points.wrote(l.seq, len(e.buf))
+	}
 	return l.seq, l.commits.wrote(l.f), nil
 }
 
@@ -172,8 +186,12 @@ func (l *Log) Digest(b []byte) string {
 func (l *Log) Path() string { return l.path }
 
 // Close forces to the disk what is not there yet, unless nothing ever is, and closes the
-// file. Append returns an error from then on. It waits for files that are being compressed.
+// file. Append returns an error from then on. It waits for files that are being compressed, and
+// two seconds at most for the last checkpoint.
 func (l *Log) Close() error {
+	if l.points != nil {
+		l.points.close()
+	}
 	syncErr := l.commits.close()
 	l.mu.Lock()
 	l.closed = true

@@ -17,6 +17,9 @@ const (
 	KindForeign    = "foreign"    // a line that no log wrote
 	KindUnreadable = "unreadable" // a line longer than MaxLine
 	KindUnchained  = "unchained"  // records without a chain: hash_chain was false
+	KindTruncated  = "truncated"  // a checkpoint covers records after the last one
+	KindForked     = "forked"     // a checkpoint was made of other records than those that are there
+	KindCheckpoint = "checkpoint" // something is wrong with a checkpoint itself
 )
 
 // Problem is one thing that Verify found. Its text quotes nothing from the log but
@@ -47,33 +50,70 @@ type Report struct {
 	More        int64     // problems left out
 	Repairs     []Problem // torn lines that were repaired: no problems; at most MaxProblems
 	MoreRepairs int64
+	Checkpoints *CheckpointReport // nil: none were given
 }
 
-// Intact reports whether there are no problems.
-func (r *Report) Intact() bool { return len(r.Problems) == 0 && r.More == 0 }
+// Intact reports whether there are no problems, with the log or with the checkpoints.
+func (r *Report) Intact() bool { return r.problems() == 0 }
+
+func (r *Report) problems() int64 {
+	n := int64(len(r.Problems)) + r.More
+	if c := r.Checkpoints; c != nil {
+		n += int64(len(c.Problems)) + c.More
+	}
+	return n
+}
 
 // Conclusion says in a few sentences what follows from the report, and what does not.
 func (r *Report) Conclusion() string {
+	text := r.conclusion()
 	if r.StartsAfter > 0 {
-		return r.conclusion() + fmt.Sprintf(" Records up to %d stand in older files, of which nothing is known here.", r.StartsAfter)
+		text += fmt.Sprintf(" Records up to %d stand in older files, of which nothing is known here", r.StartsAfter)
+		if r.fits() {
+			text += ", but that the checkpoints' trees have them"
+		}
+		text += "."
 	}
-	return r.conclusion()
+	if c := r.Checkpoints; c != nil && !c.Checked && c.Notes > 0 {
+		text += " No key was given: the checkpoints' signatures are not checked, and show as much as the place that they come from is trusted."
+	}
+	return text
 }
 
+func (r *Report) fits() bool { return r.Checkpoints != nil && r.Checkpoints.Fit > 0 }
+
 func (r *Report) conclusion() string {
-	n := int64(len(r.Problems)) + r.More
+	n := r.problems()
 	switch {
 	case r.Records == 0 && n == 0:
 		return "There are no records. A log that was emptied looks the same."
-	case r.Unchained == r.Records && r.Records > 0:
+	case r.Unchained == r.Records && r.Records > 0 && !r.fits():
 		return fmt.Sprintf("%s. Without a chain, only missing numbers can be seen: of the rest nothing is known.", counted(n, "problem"))
+	case n > 0 && r.fits():
+		return fmt.Sprintf("%s. Up to record %d the log is the one that was signed. %s", counted(n, "problem"), r.Checkpoints.UpTo, r.unsigned())
 	case n > 0:
 		return fmt.Sprintf("%s. Chained records between the places named are as they were written, unless the chain was rebuilt from some record on; "+
-			"that, and records cut off the end, cannot be seen without an older hash kept elsewhere.", counted(n, "problem"))
+			"that, and records cut off the end, cannot be seen without %s.", counted(n, "problem"), r.missing())
+	case r.fits():
+		return "Every record is as it was written, and none is missing before the last one. " +
+			fmt.Sprintf("Up to record %d the log is the one that was signed. %s", r.Checkpoints.UpTo, r.unsigned())
 	default:
 		return "Every record is as it was written, and none is missing before the last one. Records cut off the end, or a chain " +
-			"rebuilt from some record on, cannot be seen without an older hash kept elsewhere."
+			"rebuilt from some record on, cannot be seen without " + r.missing() + "."
 	}
+}
+
+// missing is what would show more.
+func (r *Report) missing() string {
+	if r.Checkpoints != nil {
+		return "a checkpoint that can be compared"
+	}
+	return "a checkpoint or an older hash kept elsewhere"
+}
+
+// unsigned says what the checkpoints do not show.
+func (r *Report) unsigned() string {
+	return "Records after it that were cut off, or a chain rebuilt after it, cannot be seen without a newer checkpoint."
 }
 
 func counted(n int64, what string) string {

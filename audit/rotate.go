@@ -53,7 +53,20 @@ func (l *Log) rotateIfDue(n int) {
 	if !l.due(n, now) {
 		return
 	}
-	if err := l.rotate(); err != nil {
+	var tree *edge
+	if l.points != nil {
+		var busy bool
+		var err error
+		if tree, busy, err = l.points.carry(&known{f: l.f, size: l.size, seq: l.seq, hash: l.prev, first: l.first}); err != nil {
+			l.later = now.Add(retryRotation)
+			go l.warn("the log could not be rotated and goes on growing", err)
+			return
+		}
+		if busy {
+			return // soon
+		}
+	}
+	if err := l.rotate(tree); err != nil {
 		l.later = now.Add(retryRotation)
 		go l.warn("the log could not be rotated and goes on growing", err)
 		return
@@ -63,8 +76,8 @@ func (l *Log) rotateIfDue(n int) {
 
 // rotate is called with the file locked and known. Whatever cuts it short, the log's name
 // leads to a whole file that ends the chain: the new one is whole, and the old one has its
-// second name, before the name goes over.
-func (l *Log) rotate() error {
+// second name, before the name goes over. tree is carried on; nil: none is known.
+func (l *Log) rotate(tree *edge) error {
 	last := l.first.before.number
 	all, err := parts(l.path, last)
 	if err != nil {
@@ -86,7 +99,7 @@ func (l *Log) rotate() error {
 	e := newEncoder(l.red)
 	defer e.release()
 	name := partName(l.path, number)
-	line, own := l.rotationRecord(e, filepath.Base(name), keptFrom)
+	line, own := l.rotationRecord(e, filepath.Base(name), keptFrom, tree)
 	if err := l.begin(f, next, name, line); err != nil {
 		_ = f.Close()
 		_ = os.Remove(next)
@@ -97,7 +110,17 @@ func (l *Log) rotate() error {
 	_ = l.f.Close()
 	l.commits.allSynced()
 	l.f, l.id, l.size = f, id, 0
-	l.first = firstRecord{seq: l.seq + 1, began: time.Now(), rotation: true, before: before{number: number, keptFrom: keptFrom}}
+	b := before{seq: l.seq, number: number, keptFrom: keptFrom}
+	if l.prev != noPrev {
+		b.hash = string(l.prev[:])
+	}
+	if tree != nil {
+		b.tree = tree.hashes()
+	}
+	l.first = firstRecord{seq: l.seq + 1, began: time.Now(), rotation: true, before: b}
+	if l.points != nil {
+		l.points.rotated(l.first.seq)
+	}
 	l.advance(line, own)
 	l.clear(gone, append(all, part{name: name, number: number}))
 	return nil
@@ -150,7 +173,7 @@ func (l *Log) keep(all []part) (from uint64, gone []part) {
 }
 
 // rotationRecord is the first record of a new file.
-func (l *Log) rotationRecord(e *encoder, file string, keptFrom uint64) (line []byte, own sum) {
+func (l *Log) rotationRecord(e *encoder, file string, keptFrom uint64, tree *edge) (line []byte, own sum) {
 	e.record(&Record{Event: eventRotation})
 	e.buf = strconv.AppendUint(append(e.buf, beforeStart...), l.seq, 10)
 	if l.prev != noPrev {
@@ -159,6 +182,9 @@ func (l *Log) rotationRecord(e *encoder, file string, keptFrom uint64) (line []b
 	e.buf = append(e.buf, fileStart...)
 	e.write(file, MaxName)
 	e.buf = strconv.AppendUint(append(e.buf, keptStart...), keptFrom, 10)
+	if tree != nil {
+		e.buf = appendTree(e.buf, tree.hashes())
+	}
 	e.buf = append(e.buf, '}')
 	return l.complete(e, false)
 }

@@ -75,6 +75,7 @@ var members = []member{
 		{name: "hash", kind: '"', limits: hexForm, doc: "its hash, if it has one"},
 		{name: "file", kind: '"', doc: "in a rotation: the file in which it stands"},
 		{name: "kept_from", kind: '0', limits: counting, doc: "in a rotation: the first record that is kept; those before may be removed"},
+		{name: "tree", kind: '[', limits: `"items": {"type": "string", ` + hexForm + `}`, doc: "in a rotation: the Merkle tree over all records before, as the hashes of its complete subtrees from the largest on; only where checkpoints are made"},
 	}},
 	{name: "prev", kind: '"', limits: hexForm, doc: "hash of the record before, 64 zeros if there is none"},
 	{name: "hash", kind: '"', limits: hexForm, doc: "hash of this record"},
@@ -125,7 +126,7 @@ func writeMembers(b *strings.Builder, indent string, all []member) {
 			b.WriteString(", " + m.limits)
 		}
 		switch {
-		case m.kind == '[':
+		case m.kind == '[' && m.members != nil:
 			fmt.Fprintf(b, ", \"items\": {\n%s    \"type\": \"object\",\n", indent)
 			writeMembers(b, indent+"    ", m.members)
 			b.WriteString(indent + "  }}")

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,11 +24,44 @@ var (
 
 // childOptions are what a child's log is opened with, by what the parent asks for.
 func childOptions() Options {
-	return map[string]Options{
-		"":       {},
-		"rotate": {Rotate: Rotation{MaxSize: 20_000, Compress: true}},
-		"always": {Sync: SyncAlways, Rotate: Rotation{MaxSize: 50_000, Keep: 3}},
-	}[os.Getenv("AUDIT_TEST_OPTIONS")]
+	opt, err := optionsOf(os.Getenv("AUDIT_TEST_OPTIONS"), os.Getenv("AUDIT_TEST_PATH"))
+	fatal(err)
+	return opt
+}
+
+// optionsOf are a process's options for the log at path. The parent has made the signing key.
+func optionsOf(name, path string) (Options, error) {
+	opt := map[string]Options{
+		"":                  {},
+		"rotate":            {Rotate: Rotation{MaxSize: 20_000, Compress: true}},
+		"always":            {Sync: SyncAlways, Rotate: Rotation{MaxSize: 50_000, Keep: 3}},
+		"checkpoints":       {Checkpoints: &Checkpoints{Records: 100, Interval: time.Second}},
+		"checkpoints, keep": {Checkpoints: &Checkpoints{Records: 10}, Rotate: Rotation{MaxSize: 20_000, Keep: 3, Compress: true}},
+	}[name]
+	if opt.Checkpoints == nil {
+		return opt, nil
+	}
+	var err error
+	opt.Checkpoints.Path = path + ".points"
+	opt.Checkpoints.Key, err = ReadSigningKey(path + ".key")
+	return opt, err
+}
+
+// verifyWith verifies a log, with its checkpoints if it has such options.
+func verifyWith(t *testing.T, opt, path string) Report {
+	t.Helper()
+	if !strings.HasPrefix(opt, "checkpoints") {
+		return verifySet(t, path)
+	}
+	k, err := ReadSigningKey(path + ".key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep := against(t, path, k.Verifier(), path+".points")
+	if rep.Checkpoints.Fit == 0 || rep.Checkpoints.MoreUnused > 0 {
+		t.Errorf("checkpoints %+v", rep.Checkpoints)
+	}
+	return rep
 }
 
 // appendInChild writes records and says on standard output which it may forward by now.
@@ -48,9 +82,10 @@ func appendInChild() {
 
 func TestManyProcesses(t *testing.T) {
 	const processes = 8
-	for _, opt := range []string{"", "rotate"} {
+	for _, opt := range []string{"", "rotate", "checkpoints", "checkpoints, keep"} {
 		t.Run("options "+opt, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "audit.jsonl")
+			must(NewSigningKey(path+".key", ""))
 			var running []*exec.Cmd
 			for range processes {
 				cmd := child(t, "append", path, fmt.Sprintf("AUDIT_TEST_COUNT=%d", *each), "AUDIT_TEST_OPTIONS="+opt)
@@ -64,9 +99,12 @@ func TestManyProcesses(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			rep, err := VerifyFile(path)
-			if err != nil {
-				t.Fatal(err)
+			rep := verifyWith(t, opt, path)
+			if rep.StartsAfter > 0 {
+				if !rep.Intact() || rep.Records+int64(rep.StartsAfter) != int64(rep.LastSeq) || rep.LastSeq < uint64(processes**each) {
+					t.Errorf("%d records after %d, last number %d: %v", rep.Records, rep.StartsAfter, rep.LastSeq, rep.Problems)
+				}
+				return
 			}
 			want := int64(processes * *each)
 			if rep.Files > 1 {
@@ -74,6 +112,9 @@ func TestManyProcesses(t *testing.T) {
 			}
 			if !rep.Intact() || rep.Records != want || rep.LastSeq != uint64(want) || (opt == "rotate") != (rep.Files > 1) {
 				t.Errorf("%d records in %d files, last number %d: %v", rep.Records, rep.Files, rep.LastSeq, rep.Problems)
+			}
+			if c := rep.Checkpoints; c != nil && (c.UpTo != rep.LastSeq || c.Fit < 3) {
+				t.Errorf("of %d records: %+v", rep.LastSeq, c)
 			}
 		})
 	}
@@ -102,20 +143,18 @@ func TestManyLogsAndGoroutines(t *testing.T) {
 // However a process dies, the log verifies after the next start, and every call that it
 // forwarded has its record.
 func TestKilledProcess(t *testing.T) {
-	options := []string{"", "rotate", "always"}
+	options := []string{"", "rotate", "always", "checkpoints", "checkpoints, keep"}
 	rng := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
 	for _, opt := range options {
 		t.Run("options "+opt, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "audit.jsonl")
+			must(NewSigningKey(path+".key", ""))
 			for i := range (*kills + len(options) - 1) / len(options) {
 				killed := kill(t, path, opt, 1+rng.IntN(60))
-				l := openLog(t, path, Options{})
+				l := openLog(t, path, must(optionsOf(opt, path)))
 				add(t, l, Record{})
 				_ = l.Close()
-				rep, err := VerifyFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				rep := verifyWith(t, opt, path)
 				if !rep.Intact() {
 					t.Fatalf("run %d: %v", i, rep.Problems)
 				}

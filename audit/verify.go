@@ -64,6 +64,9 @@ type verifier struct {
 	files    []setFile // of a set
 	keptFrom uint64    // what rotation records say is kept
 
+	marks *marks // checkpoints to compare with; nil: none were given
+	text  []byte // the line
+
 	run     *run    // records that stand in a wrong place, up to the line before
 	gaps    []gap   // numbers that were skipped
 	holes   []*hole // the problems of the gaps
@@ -119,6 +122,7 @@ func (r *region) is(s *sealed) bool {
 }
 
 func (v *verifier) line(ln *line) {
+	v.text = ln.text
 	if ln.tooLong {
 		v.region.lines++
 		v.unread++
@@ -267,6 +271,7 @@ func (v *verifier) finish() Report {
 	if v.noChain != nil {
 		v.noChain.Text = fmt.Sprintf("%s without a chain (hash_chain: false): changes to them cannot be seen", counted(v.noCount, "record"))
 	}
+	v.endMarks()
 	v.rep.Problems, v.rep.More = v.found.list()
 	v.place(v.rep.Problems)
 	v.place(v.rep.Repairs)

@@ -279,6 +279,7 @@ func FuzzVerify(f *testing.F) {
 	f.Add([]byte(`{"seq":1,"time":"2026-01-02T15:04:05.678Z","event":"repair","sealed":{"bytes":0,"sha256":""}}` + "\n"))
 	f.Add([]byte(`{"seq":1,"time":"2026-01-02T15:04:05.678Z","event":"restart","before":{"seq":3}}` + "\n\n\x00\n"))
 	f.Add([]byte(`{"seq":9,"time":"2026-01-02T15:04:05.678Z","event":"rotation","before":{"seq":8,"file":"a.000001","kept_from":5}}` + "\n"))
+	f.Add([]byte(`{"seq":9,"time":"2026-01-02T15:04:05.678Z","event":"rotation","before":{"seq":8,"file":"a.000001","kept_from":5,"tree":["` + string(noPrev[:]) + `"]}}` + "\n"))
 	path := filepath.Join(f.TempDir(), "audit.jsonl")
 	l := openLog(f, path, Options{Rotate: Rotation{MaxSize: 500}})
 	for range 4 {

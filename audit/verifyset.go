@@ -14,8 +14,13 @@ import (
 // VerifyFile is [Verify] for the log at path and, if it was rotated, for its older files
 // before it; compressed ones too. If path is one of these, it is verified alone. It looks at what the
 // log holds when it starts, so that gateways can go on writing.
-func VerifyFile(path string) (Report, error) {
+func VerifyFile(path string) (Report, error) { return verifyFile(path, nil) }
+
+func verifyFile(path string, marks *marks) (Report, error) {
 	v := newVerifier()
+	if v.marks = marks; marks != nil {
+		marks.alone = isPart(path)
+	}
 	f, size, older, err := openSet(path)
 	if err != nil {
 		return Report{}, err
@@ -148,9 +153,11 @@ func (v *verifier) rotation(h *head, text []byte) bool {
 		v.keptFrom = max(v.keptFrom, b.keptFrom)
 	}
 	if v.rep.Lines != 1 {
+		v.carried(&b)
 		return false
 	}
 	v.rep.StartsAfter = b.seq
+	v.startMarks(&b)
 	v.countUnchained(h)
 	v.adopt(h)
 	return true

@@ -109,6 +109,7 @@ var thirdParty = map[string][]string{
 	"github.com/spf13/cobra":                {"internal/cli"},
 	"github.com/spf13/pflag":                {"internal/cli"},
 	"go.yaml.in/yaml/v4":                    {"internal/strictyaml"},
+	"golang.org/x/mod/sumdb":                {"audit"},
 	"golang.org/x/net/idna":                 {"flow"},
 	"golang.org/x/net/html":                 nil,
 	"golang.org/x/net/publicsuffix":         {"flow"},

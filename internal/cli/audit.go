@@ -21,15 +21,16 @@ const exitProblems = 3
 func newAudit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
-		Short: "Check the log of verdicts",
+		Short: "Read and check the log of verdicts",
 		Long:  "Work with the log in which every verdict is recorded.",
 	}
-	cmd.AddCommand(newAuditVerify(), newAuditSummary(), newAuditTail(), newAuditShow())
+	cmd.AddCommand(newAuditVerify(), newAuditKeygen(), newAuditSummary(), newAuditTail(), newAuditShow())
 	return cmd
 }
 
 func newAuditVerify() *cobra.Command {
-	return &cobra.Command{
+	var f verifyFlags
+	cmd := &cobra.Command{
 		Use:   "verify [LOG]",
 		Short: "Find what was changed in a log",
 		Long: `Follow the hash chain through a log and list every place where records were edited,
@@ -40,18 +41,29 @@ sealed it; then it is listed as a repair. The older files of a log that was rota
 them can be given alone.
 
 Records cut off the end, and a chain rebuilt from some record on, look like a shorter
-or another log: keep the last hash elsewhere, and compare.
+or another log. Checkpoints show them: the gateway writes them where audit.checkpoints
+in the configuration says. Give files of them with --checkpoint, and with --pubkey the
+key that sallyport audit keygen printed, or a file with such keys, one a line. Without
+a key the signatures are not checked. A file may hold the checkpoints of several logs;
+with a key, those that it did not sign are left aside. The newest checkpoint that the
+log fits says how far the log is the one that was signed; what comes after it is as
+open as without one.
 
 Without LOG, the default log in your state directory is read; - reads standard input.
 
-Exit codes: 0 the log is intact, 1 it could not be read, 2 the command line is wrong,
-3 there are problems.`,
+Exit codes: 0 the log is intact and fits the checkpoints, 1 it or they could not be
+read, 2 the command line is wrong, 3 there are problems, or no checkpoint could be
+compared.`,
 		Example: `  sallyport audit verify
   sallyport audit verify /var/log/sallyport/audit.jsonl
+  sallyport audit verify audit.jsonl --checkpoint /mnt/elsewhere/checkpoints --pubkey audit.pub
   zcat audit.jsonl.gz | sallyport audit verify -`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path, rep, err := verifyLog(cmd.InOrStdin(), args)
+			if len(f.keys) > 0 && len(f.checkpoints) == 0 {
+				return errors.New("--pubkey checks checkpoints: name their file with --checkpoint")
+			}
+			path, rep, err := verifyLog(cmd.InOrStdin(), args, f)
 			if err != nil {
 				return failed(err)
 			}
@@ -64,19 +76,37 @@ Exit codes: 0 the log is intact, 1 it could not be read, 2 the command line is w
 			return nil
 		},
 	}
+	cmd.Flags().StringArrayVar(&f.checkpoints, "checkpoint", nil, "`FILE` with checkpoints of the log; may be given several times")
+	cmd.Flags().StringArrayVar(&f.keys, "pubkey", nil, "verifier `KEY` of the checkpoints, or a file with such keys; may be given several times")
+	return cmd
 }
 
-func verifyLog(stdin io.Reader, args []string) (path string, rep audit.Report, err error) {
-	if len(args) == 1 && args[0] == "-" {
-		rep, err = audit.Verify(stdin)
-		return "-", rep, err
-	}
-	if len(args) == 1 {
+func verifyLog(stdin io.Reader, args []string, f verifyFlags) (path string, rep audit.Report, err error) {
+	fromStdin := len(args) == 1 && args[0] == "-"
+	switch {
+	case fromStdin:
+		path = "-"
+	case len(args) == 1:
 		path = args[0]
-	} else if path, err = audit.DefaultPath(); err != nil {
-		return "", rep, err
+	default:
+		if path, err = audit.DefaultPath(); err != nil {
+			return "", rep, err
+		}
 	}
-	rep, err = audit.VerifyFile(path)
+	noted, err := f.noted()
+	if err != nil {
+		return path, rep, err
+	}
+	switch {
+	case noted != nil && fromStdin:
+		rep, err = noted.Verify(stdin)
+	case noted != nil:
+		rep, err = noted.VerifyFile(path)
+	case fromStdin:
+		rep, err = audit.Verify(stdin)
+	default:
+		rep, err = audit.VerifyFile(path)
+	}
 	if len(args) == 0 && errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("there is no log yet at %s", path)
 	}
@@ -94,6 +124,9 @@ func verifyText(path string, rep *audit.Report) string {
 		fmt.Fprintf(&b, "%s:%d: %s: %s\n", fileOf(path, p), p.Line, p.Kind, p.Text)
 	}
 	more(&b, rep.More, "problem")
+	if rep.Checkpoints != nil {
+		checkpointProblems(&b, rep.Checkpoints)
+	}
 	fmt.Fprintf(&b, "log: %s", name)
 	if rep.Files > 1 {
 		fmt.Fprintf(&b, " and %s before it", count(rep.Files-1, "file"))
@@ -107,6 +140,9 @@ func verifyText(path string, rep *audit.Report) string {
 	b.WriteByte('\n')
 	if rep.LastHash != "" {
 		fmt.Fprintf(&b, "last hash: %s\n", rep.LastHash)
+	}
+	if rep.Checkpoints != nil {
+		checkpointSummary(&b, rep.Checkpoints)
 	}
 	state := "intact"
 	if !rep.Intact() {

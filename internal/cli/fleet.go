@@ -105,6 +105,7 @@ func readFleet(o fleetOptions) (*fleet, error) {
 			f.contracts.Deny = append(slices.Clip(f.contracts.Deny), f.auditPath)
 		}
 	}
+	f.contracts.Deny = append(slices.Clip(f.contracts.Deny), checkpointFiles(f.cfg.Audit.Checkpoints)...)
 	return f, nil
 }
 

@@ -204,6 +204,9 @@ func (r *running) prepare(stdout io.Writer) (err error) {
 	switch r.fleet.auditPath {
 	case "":
 	case "-":
+		if r.fleet.cfg.Audit.Checkpoints != nil {
+			r.log.Warn("no checkpoints are made: a log on standard output begins anew with each start, and whoever reads it keeps it")
+		}
 		r.record = audit.Stream(stdout, auditOptions(r.fleet.cfg.Audit))
 	default:
 		if r.record, err = openLog(r.fleet.auditPath, r.fleet.cfg.Audit, r.log); err != nil {

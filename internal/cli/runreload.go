@@ -140,7 +140,10 @@ func staysTheSame(old, next *fleet, transport string) error {
 // auditText is all that the audit section says, for a comparison.
 func auditText(a config.Audit) string {
 	var b strings.Builder
-	fmt.Fprintln(&b, a.Off, a.Path, a.NoChain, a.DropArguments, a.MaxValue, a.ContinueOnFailed, a.KeyPatterns == nil)
+	fmt.Fprintln(&b, a.Off, a.Path, a.NoChain, a.DropArguments, a.MaxValue, a.ContinueOnFailed, a.KeyPatterns == nil, a.Sync, a.Rotate)
+	if a.Checkpoints != nil {
+		fmt.Fprintf(&b, "%+v\n", *a.Checkpoints)
+	}
 	for _, s := range a.Redact {
 		fmt.Fprintf(&b, "%q\n", s.String())
 	}

@@ -58,6 +58,7 @@ func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, e
 	if auditPath != "" {
 		contracts.Deny = append(contracts.Deny, auditPath)
 	}
+	contracts.Deny = append(contracts.Deny, checkpointFiles(cfg.Audit.Checkpoints)...)
 	roots, err := writeRoots(command, contracts, log)
 	if err != nil {
 		return nil, err
@@ -174,6 +175,13 @@ func pinStore(o own) (*pins.Store, error) {
 func openLog(path string, a config.Audit, said *slog.Logger) (*audit.Log, error) {
 	opt := auditOptions(a)
 	opt.Warn = func(what string, err error) { said.Error(what, "log", path, "error", err) }
+	var err error
+	if opt.Checkpoints, err = checkpointOptions(a.Checkpoints); err != nil {
+		return nil, err
+	}
+	if c := opt.Checkpoints; c != nil {
+		said.Info("signing checkpoints of the log", "to", c.Path, "key", c.Key.Verifier())
+	}
 	log, err := audit.Open(path, opt)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -24,7 +24,7 @@ const (
 )
 
 var auditKeys = []string{
-	"path", "hash_chain", "include_arguments", "max_value_length", "redact", "redact_key_patterns", "on_failure", "sync", "rotate",
+	"path", "hash_chain", "include_arguments", "max_value_length", "redact", "redact_key_patterns", "on_failure", "sync", "rotate", "checkpoints",
 }
 
 var rotateKeys = []string{"max_size", "max_age", "keep", "compress"}
@@ -65,6 +65,8 @@ func (c *Config) readAudit(n *strictyaml.Node, p *strictyaml.Problems) {
 			a.Sync = map[string]audit.Sync{"always": audit.SyncAlways, "none": audit.SyncNone}[s]
 		case "rotate":
 			a.Rotate = readRotate(f, p)
+		case "checkpoints":
+			a.Checkpoints = readCheckpoints(f, p, c.File)
 		}
 	}
 }

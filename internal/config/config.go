@@ -78,6 +78,7 @@ type Audit struct {
 	ContinueOnFailed bool             // on_failure: continue
 	Sync             audit.Sync
 	Rotate           audit.Rotation
+	Checkpoints      *Checkpoints // nil: none are made
 }
 
 // DefaultMaxValue is how many bytes of one string the log keeps unless told otherwise.

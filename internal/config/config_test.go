@@ -56,19 +56,45 @@ func TestRotateAndSync(t *testing.T) {
 	if a = load(t, "version: 1\naudit: {rotate: {max_size: 2MB}}\n").Audit; a.Sync != audit.SyncInterval || a.Rotate.MaxSize != 2_000_000 {
 		t.Errorf("audit %+v", a)
 	}
+	for every, want := range map[string]Checkpoints{
+		"":                           {Records: 100, Interval: time.Minute},
+		", every: 50 records":        {Records: 50},
+		", every: 1 record":          {Records: 1},
+		", every: 5s":                {Interval: 5 * time.Second},
+		", every: 100 records|1m":    {Records: 100, Interval: time.Minute},
+		", every: '2h | 7 records '": {Records: 7, Interval: 2 * time.Hour},
+	} {
+		c := load(t, "version: 1\naudit: {checkpoints: {path: /mnt/points, key: /etc/key"+every+"}}\n").Audit.Checkpoints
+		if want.Path, want.Key = "/mnt/points", "/etc/key"; c == nil || *c != want {
+			t.Errorf("%s: %+v", every, c)
+		}
+	}
 	for in, want := range map[string]string{
-		"sync: sometimes":                  "always",
-		"rotate: {}":                       "max_size",
-		"rotate: {keep: 3}":                "neither max_size nor max_age",
-		"rotate: {max_size: 100}":          "a number and its unit",
-		"rotate: {max_size: MiB}":          "a number and its unit",
-		"rotate: {max_size: +5MiB}":        "a number and its unit",
-		"rotate: {max_size: 1KiB}":         "write a size from 1MiB to 1024GiB",
-		"rotate: {max_size: 99999999GiB}":  "write a size from 1MiB to 1024GiB",
-		"rotate: {max_size: [1MiB]}":       "",
-		"rotate: {max_age: 5}":             "30s or 5m",
-		"rotate: {max_age: 1d, keep: 0}":   "leave the key out to keep all",
-		"rotate: {max_age: 1d, sise: 1GB}": "sise",
+		"checkpoints: {}":                                        "says no path",
+		"checkpoints: null":                                      "",
+		"checkpoints: {path: a/}":                                "the file or named pipe",
+		"checkpoints: {path: a, key: ''}":                        "keygen",
+		"checkpoints: {path: a, every: 5}":                       "100 records|1m",
+		"checkpoints: {path: a, every: 0 records}":               "100 records|1m",
+		"checkpoints: {path: a, every: '1m|1m'}":                 "100 records|1m",
+		"checkpoints: {path: a, every: '5 records|5 records'}":   "100 records|1m",
+		"checkpoints: {path: a, every: '5 records|5 records|1'}": "100 records|1m",
+		"checkpoints: {path: a, every: '|'}":                     "100 records|1m",
+		"checkpoints: {path: a, every: +5 records}":              "100 records|1m",
+		"checkpoints: {path: a, every: 500ms}":                   "from 1s to 1d",
+		"checkpoints: {path: a, every: 9999999 records}":         "at most 1000000",
+		"sync: sometimes":                                        "always",
+		"rotate: {}":                                             "max_size",
+		"rotate: {keep: 3}":                                      "neither max_size nor max_age",
+		"rotate: {max_size: 100}":                                "a number and its unit",
+		"rotate: {max_size: MiB}":                                "a number and its unit",
+		"rotate: {max_size: +5MiB}":                              "a number and its unit",
+		"rotate: {max_size: 1KiB}":                               "write a size from 1MiB to 1024GiB",
+		"rotate: {max_size: 99999999GiB}":                        "write a size from 1MiB to 1024GiB",
+		"rotate: {max_size: [1MiB]}":                             "",
+		"rotate: {max_age: 5}":                                   "30s or 5m",
+		"rotate: {max_age: 1d, keep: 0}":                         "leave the key out to keep all",
+		"rotate: {max_age: 1d, sise: 1GB}":                       "sise",
 	} {
 		_, err := Load("s.yaml", []byte("version: 1\naudit: {"+in+"}\n"), Options{})
 		if err == nil || !strings.Contains(err.Error(), want) {

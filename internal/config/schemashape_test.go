@@ -26,6 +26,7 @@ var places = map[string]place{
 	"token":         {"{version: 1, policies: {p: {}}, tokens: [{", "}]}", [][2]string{{"name", "a"}, {"policy", "p"}, {"env", "VAR"}}},
 	"audit":         {"{version: 1, audit: {", "}}", nil},
 	"rotate":        {"{version: 1, audit: {rotate: {", "}}}", [][2]string{{"max_size", "10MiB"}}},
+	"checkpoints":   {"{version: 1, audit: {checkpoints: {", "}}}", [][2]string{{"path", "x"}}},
 }
 
 // with writes the file in which the object has key: value.

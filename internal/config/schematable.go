@@ -13,6 +13,7 @@ const (
 	variableForm  = `^[A-Za-z_][A-Za-z0-9_]*$`
 	durationForm  = `^[0-9]+(ms|s|m|h|d)$`
 	sizeForm      = `^[0-9]+([KMG]i?B)$`
+	everyForm     = `^ *([1-9][0-9]* records?|[0-9]+(ms|s|m|h|d)) *(\| *([1-9][0-9]* records?|[0-9]+(ms|s|m|h|d)) *)?$`
 	separatorForm = `^[A-Za-z0-9_.-]{1,8}$`
 	selectorForm  = `^(args|tool|upstream|resource|prompt|caller)([.\[].*)?$`
 	argumentsForm = `^args([.\[].*)?$`
@@ -180,6 +181,7 @@ var objects = []object{
 		{"on_failure", "a verdict that cannot be written: refuse the call, or let it run; default deny", enum("deny", "continue"), false},
 		{"sync", "when records are forced to the disk: always before they count, or every second (interval), or when the system likes (none); default interval", enum("always", "interval", "none"), false},
 		{"rotate", "when the log goes on in a new file; default never", ref("rotate"), false},
+		{"checkpoints", "signed checkpoints of the log: a tail cut off and a chain rebuilt show by them; default none", ref("checkpoints"), false},
 	}, nil},
 	{"rotate", "when the log goes on in a new file", []key{
 		{"max_size", "of one file: 100MiB", shaped(sizeForm), false},
@@ -187,6 +189,11 @@ var objects = []object{
 		{"keep", "older files that are kept; default all", integer(1, maxKeep), false},
 		{"compress", "older files, by gzip; default false", typed("boolean"), false},
 	}, fragment{{"anyOf", []any{fragment{{"required", []string{"max_size"}}}, fragment{{"required", []string{"max_age"}}}}}}},
+	{"checkpoints", "signed checkpoints of the log", []key{
+		{"path", "the file or named pipe that they go to, relative to this file; best on another machine", text(), true},
+		{"key", "the file with the signing key, which sallyport audit keygen makes; default checkpoint.key beside the default log", text(), false},
+		{"every", "records, time, or both, whichever comes first; default 100 records|1m", shaped(everyForm), false},
+	}, nil},
 }
 
 // sends is what an entry with destinations has to say.

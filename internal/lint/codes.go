@@ -74,6 +74,7 @@ var Codes = []Code{
 	{"SP505", "nothing-redacted", Warning, "", "audit.redact_key_patterns: []"},
 	{"SP506", "no-policy", Note, "", "no policy is defined, so every tool is allowed and contracts and the flow guard"},
 	{"SP507", "not-forced-to-disk", Note, "", "audit.sync: none"},
+	{"SP508", "checkpoints-beside-log", Note, "", "audit.checkpoints in the directory of the log: who can change the one can take away the other"},
 
 	{"SP901", "accept-without-reason", Warning, "", "an accept comment without a reason, without a code or not spelled right; it accepts nothing"},
 	{"SP902", "accept-of-nothing", Warning, "", "an accept comment for a finding that is not there"},

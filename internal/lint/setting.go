@@ -1,6 +1,8 @@
 package lint
 
 import (
+	"path/filepath"
+
 	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/audit"
 	"github.com/sallyport-dev/sallyport/internal/config"
@@ -41,6 +43,10 @@ func (k *check) settings() {
 		"audit.redact_key_patterns: []: values of keys such as password are recorded as they are")
 	at(c.Audit.Sync == audit.SyncNone, "audit", "sync", "SP507", "write interval, which no call waits for",
 		"audit.sync: none: a power failure loses what the system has not written yet, half a minute or so")
+	if p := c.Audit.Checkpoints; p != nil {
+		at(c.Audit.Path != "" && filepath.Dir(c.Audit.Path) == filepath.Dir(p.Path), "audit", "checkpoints", "SP508", "name a place on another machine, or one that can only be appended to",
+			"audit.checkpoints lie in the log's own directory: who can change the log there can take them away too")
+	}
 	if k.root != nil && len(c.Policies) == 0 && k.root.Get("version") != nil {
 		k.add(nil, "SP506", "", "no policy is defined: every tool, resource and prompt is allowed; contracts and the flow guard")
 	}
