@@ -36,6 +36,10 @@ type Options struct {
 	// Resolve resolves symbolic links. nil: paths are compared as they are written, which
 	// is all that can be done for a server on another machine.
 	Resolve confine.Resolver
+	// Trusted returns the list of destinations that the user keeps beside the contracts'
+	// trusted_destinations; nil: there is none. It is called for each decision, has to be
+	// quick and safe for concurrent use, and what it returns must not change.
+	Trusted func() []TrustedDestination
 	// PathStyle is how the upstream spells paths, for within in rules.
 	PathStyle confine.Style
 	// PinSettle is how long after an upstream's first list new tool names are still

@@ -148,7 +148,7 @@ func readHead(text []byte) (h head, err error) {
 var kinds = map[string]jsontext.Kind{
 	"seq": '0', "time": '"', "event": '"', "phase": '"', "ref": '0', "session": '"', "caller": '"',
 	"policy": '"', "policy_digest": '"', "upstream": '"', "target": '"', "call": '0', "request": '"',
-	"arguments_left_out": '0', "arguments_digest": '"', "verdict": '"', "check": '"', "rule": '"',
+	"arguments_left_out": '0', "arguments_digest": '"', "verdict": '"', "check": '"', "approval": '"', "rule": '"',
 	"reason": '"', "evidence": '[', "evidence_left_out": '0', "outcome": '"', "mode": '"',
 	"duration_ms": '0', "result_bytes": '0', "result_digest": '"', "detail": '"',
 	"sealed": '{', "before": '{', "prev": '"', "hash": '"',

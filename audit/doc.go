@@ -15,9 +15,10 @@
 //
 //	seq                 integer  number of the record in its file, from 1, without gaps
 //	time                string   RFC 3339, UTC, milliseconds: 2026-01-02T15:04:05.000Z
-//	event               string   tools/call, resources/read, prompts/get, session, pin, config, …;
-//	                             the log itself writes repair and restart
-//	phase               string   verdict (before forwarding) or outcome (after)
+//	event               string   tools/call, resources/read, prompts/get, approval, trust, session,
+//	                             pin, config, …; the log itself writes repair and restart
+//	phase               string   verdict (before forwarding) or outcome (after); of an approval
+//	                             asked, answered, used, expired, revoked
 //	ref                 integer  in an outcome: seq of its verdict record
 //	session             string   the session
 //	caller              string   who made the call
@@ -32,6 +33,7 @@
 //	arguments_digest    string   keyed digest of the whole arguments as compact JSON
 //	verdict             string   allow, ask, deny
 //	check               string   the check that decided
+//	approval            string   id of the approval that was asked for, given or used
 //	rule                string   the rule that decided
 //	reason              string   why, for a person
 //	evidence            list     where destinations were first seen; objects of

@@ -13,8 +13,8 @@ import (
 // The doc comment of the package says which member each field becomes.
 type Record struct {
 	Time         time.Time // zero: now. Written in UTC with milliseconds
-	Event        string    // tools/call, resources/read, prompts/get, session, pin, config, …; must be set
-	Phase        string    // "verdict" before forwarding, "outcome" after
+	Event        string    // tools/call, resources/read, prompts/get, approval, trust, session, pin, config, …; must be set
+	Phase        string    // "verdict" before forwarding, "outcome" after; of an approval "asked", "answered", "used", "expired", "revoked"
 	Ref          uint64    // an outcome's verdict record: its seq
 	Session      string
 	Caller       string
@@ -27,6 +27,7 @@ type Record struct {
 	Arguments    doc.Value  // redacted by the log when written; a keyed digest of the whole goes beside
 	Verdict      string     // allow, ask, deny
 	Check        string     // the check that decided
+	ApprovalID   string     // the approval that was asked for, given or used
 	Rule         string     // the rule that decided
 	Reason       string     // redacted values of Arguments in it are replaced
 	Evidence     []Evidence // at most MaxEvidence
@@ -35,7 +36,7 @@ type Record struct {
 	Duration     time.Duration
 	ResultBytes  int64
 	ResultDigest string // keyed: see [Log.Digest]
-	Detail       string // for session, pin and config events; redacted like Reason
+	Detail       string // for approval, trust, session, pin and config events; redacted like Reason
 }
 
 // Evidence is where a destination was first seen.
@@ -116,6 +117,7 @@ func (e *encoder) record(r *Record) {
 	e.arguments(r.Arguments)
 	e.name(`,"verdict":`, r.Verdict)
 	e.name(`,"check":`, r.Check)
+	e.name(`,"approval":`, r.ApprovalID)
 	e.name(`,"rule":`, r.Rule)
 	e.text(`,"reason":`, e.scrub(r.Reason))
 	e.evidence(r.Evidence)
