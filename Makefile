@@ -9,7 +9,7 @@ export GOWORK := off
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test lint fmt vet staticcheck unit e2e cross vuln bench node-deps clean
+.PHONY: build demo test lint fmt vet staticcheck unit e2e conformance soak cross vuln bench node-deps clean
 
 build:
 	CGO_ENABLED=0 go build -trimpath -o bin/sallyport ./cmd/sallyport
@@ -19,7 +19,7 @@ demo: build
 	./bin/sallyport demo $(DEMO_FLAGS)
 
 # Everything.
-test: lint cross unit e2e vuln
+test: lint cross unit e2e conformance soak vuln
 
 lint: fmt vet staticcheck
 
@@ -42,6 +42,18 @@ unit:
 # run without the race detector, which makes their decoding of large results crawl.
 e2e: node-deps
 	SALLYPORT_E2E=race CGO_ENABLED=1 go test -timeout 20m ./e2e
+
+# The official conformance suite against the official Go SDK's server, directly and
+# through the gateway: the verdict on every check must be the same, or stand with its
+# reason in e2e/conformance/expected.json. The suite needs Node 22, which comes from npm.
+conformance: node-deps
+	go run ./e2e/conformance
+
+# Mixed traffic with crashes, disconnects, cancellations and reloads: every id is answered
+# once, and nothing grows. By hand for half an hour: make soak SOAK=30m
+SOAK := 2m
+soak:
+	go run ./e2e/soak -for $(SOAK)
 
 # The program runs on Linux and macOS; Windows must go on compiling.
 cross:

@@ -40,6 +40,10 @@ type Options struct {
 	// trusted_destinations; nil: there is none. It is called for each decision, has to be
 	// quick and safe for concurrent use, and what it returns must not change.
 	Trusted func() []TrustedDestination
+	// Place, if set, says the two of one upstream, in the place of WriteRoots and Resolve: they
+	// differ where one engine decides for several. It must be fast and safe for concurrent
+	// use.
+	Place func(upstream string) (roots *confine.Root, resolve confine.Resolver)
 	// PathStyle is how the upstream spells paths, for within in rules.
 	PathStyle confine.Style
 	// PinSettle is how long after an upstream's first list new tool names are still
@@ -99,6 +103,14 @@ func New(opt Options) (*Engine, error) {
 		}
 	}
 	return e, nil
+}
+
+// place says where the tools of an upstream may write, and how its links are resolved.
+func (e *Engine) place(upstream string) (*confine.Root, confine.Resolver) {
+	if e.opt.Place != nil {
+		return e.opt.Place(upstream)
+	}
+	return e.opt.WriteRoots, e.opt.Resolve
 }
 
 // Policy returns the policy that decides.

@@ -163,7 +163,8 @@ func (e *evaluation) facts() *policy.Facts {
 	if !e.by.asksFacts {
 		return nil
 	}
-	return &policy.Facts{Style: e.by.opt.PathStyle, Resolve: e.by.opt.Resolve, Origins: e.origins}
+	_, resolve := e.by.place(e.p.call.Upstream)
+	return &policy.Facts{Style: e.by.opt.PathStyle, Resolve: resolve, Origins: e.origins}
 }
 
 func verb(s policy.Subject) string {

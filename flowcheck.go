@@ -43,7 +43,9 @@ func (e *evaluation) flow() bool {
 	}
 	for _, d := range destinations {
 		if joined[d.Place] || e.trusts(c, d) && d.Malformed == "" {
-			e.listEvidence(c, d)
+			if !joined[d.Place] {
+				e.listEvidence(c, d)
+			}
 			e.p.echo = append(e.p.echo, d)
 			if !joined[d.Place] && !e.query(d) {
 				return false

@@ -18,8 +18,9 @@ func (e *evaluation) path() bool {
 		return true
 	}
 	root := c.Confine
+	roots, resolve := e.by.place(e.p.call.Upstream)
 	if root == nil {
-		root = e.by.opt.WriteRoots
+		root = roots
 	}
 	if root == nil {
 		return e.deny(CheckPath, "%s writes files, and nothing says where it may: set allowed_path_prefixes in its contract", quoted(e.p.call.shown()))
@@ -39,7 +40,7 @@ func (e *evaluation) path() bool {
 			if m.Value.Kind() != doc.String {
 				return e.deny(CheckPath, "argument %s is a %s, not a path", shown(m.Place), m.Value.Kind())
 			}
-			if _, err := root.Check(m.Value.String(), e.by.opt.Resolve); err != nil {
+			if _, err := root.Check(m.Value.String(), resolve); err != nil {
 				return e.deny(CheckPath, "argument %s: %v%s", shown(m.Place), err, allowed(root, err))
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/sallyport-dev/sallyport/doc"
 )
@@ -29,6 +28,8 @@ type encoder struct {
 	nesting int // JSON within strings
 
 	redactions int
+	finder     *finder
+	drop       bool // include_arguments: false
 }
 
 const (
@@ -44,12 +45,12 @@ const (
 )
 
 var encoders = sync.Pool{New: func() any {
-	return &encoder{hidden: map[doc.Value]struct{}{}, selected: map[doc.Value]struct{}{}}
+	return &encoder{hidden: map[doc.Value]struct{}{}, selected: map[doc.Value]struct{}{}, finder: new(finder)}
 }}
 
 func newEncoder(red *redactor) *encoder {
 	e := encoders.Get().(*encoder)
-	e.red = red
+	e.red, e.drop = red, red.drop
 	if cap(e.buf) < headroom {
 		e.buf = make([]byte, headroom, 2048)
 	}
@@ -69,7 +70,8 @@ func (e *encoder) release() {
 		e.selected = map[doc.Value]struct{}{} // clearing a map keeps its size
 	}
 	clear(e.selected)
-	*e = encoder{buf: buf, secrets: e.secrets[:0], names: e.names[:0], hidden: e.hidden, selected: e.selected}
+	e.finder.forget()
+	*e = encoder{finder: e.finder, buf: buf, secrets: e.secrets[:0], names: e.names[:0], hidden: e.hidden, selected: e.selected}
 	encoders.Put(e)
 }
 
@@ -79,7 +81,7 @@ func (e *encoder) arguments(v doc.Value) {
 		return
 	}
 	e.args = v
-	if e.red.drop {
+	if e.drop {
 		e.hide(v, false)
 	} else {
 		e.selectAll(v)
@@ -115,9 +117,12 @@ func (e *encoder) value(v doc.Value) {
 	case doc.String:
 		e.stringValue(v)
 	case doc.Number:
-		if n := v.Number(); len(n) > e.red.maxValue {
-			e.buf = appendCut(e.buf, n, e.red.maxValue)
-		} else {
+		switch n := v.Number(); {
+		case len(n) >= leastCard && len(n) <= longestPan && isCardNumber(n):
+			e.redact(v)
+		case len(n) > e.red.maxValue:
+			e.write(n, e.red.maxValue)
+		default:
 			e.buf = append(e.buf, n...)
 		}
 	case doc.List:
@@ -179,20 +184,34 @@ func (e *encoder) bound(before int) {
 }
 
 // key writes a member name. A long one is cut and marked with its position and a keyed
-// digest, so that no two names become the same.
+// digest, so that no two names become the same. One that holds a credential is, too.
 func (e *encoder) key(name string, position int) {
-	kept, left := cut(name, maxKey)
-	if left == 0 {
+	shown, note := name, ""
+	if kept, left := cut(name, maxKey); left > 0 {
+		shown, note = kept, "…(+"+strconv.Itoa(left)+" bytes"
+	}
+	if len(name) >= minCredential {
+		if hits := e.finder.find(name[:min(len(name), maxKey+beyondCut)]); len(hits) > 0 {
+			shown, note = "", hits[0].marker()+"("
+			for _, h := range hits {
+				e.redactions++
+				e.keep(&e.names, name[h.from:h.to])
+			}
+		}
+	}
+	if note == "" {
 		e.buf = appendString(e.buf, name)
 		return
 	}
 	var digest [len(digestScheme) + digits]byte
 	mark := e.red.digestString(digest[:0], name)[len(digestScheme):][:16]
 	e.buf = append(e.buf, '"')
-	e.buf = appendEscaped(e.buf, kept)
-	e.buf = append(e.buf, "…(+"...)
-	e.buf = strconv.AppendInt(e.buf, int64(left), 10)
-	e.buf = append(e.buf, " bytes, member "...)
+	e.buf = appendEscaped(e.buf, shown)
+	e.buf = append(e.buf, note...)
+	if note[len(note)-1] != '(' {
+		e.buf = append(e.buf, ", "...)
+	}
+	e.buf = append(e.buf, "member "...)
 	e.buf = strconv.AppendInt(e.buf, int64(position), 10)
 	e.buf = append(append(append(e.buf, ' '), mark...), `)"`...)
 }
@@ -222,53 +241,6 @@ func pairValue(name string) bool {
 		return true
 	}
 	return false
-}
-
-func (e *encoder) stringValue(v doc.Value) {
-	s := v.String()
-	if !looksLikeJSON(s) {
-		e.buf = appendCut(e.buf, s, e.red.maxValue)
-		return
-	}
-	if len(s) > maxEmbedded || e.nesting == maxNesting {
-		e.redact(v)
-		return
-	}
-	inner, err := doc.Parse([]byte(s), doc.Limits{Depth: embeddedDeep})
-	if err != nil {
-		// Not JSON, but a lenient reader may still find a secret in what would be shown.
-		seen := s[:min(len(s), e.red.maxValue)]
-		if e.red.matches(seen) || strings.Contains(seen, `\u`) {
-			e.redact(v)
-		} else {
-			e.buf = appendCut(e.buf, s, e.red.maxValue)
-		}
-		return
-	}
-	e.embedded(s, inner)
-}
-
-// embedded writes a string that is JSON: as it is if nothing in it is secret, else as
-// the JSON that remains.
-func (e *encoder) embedded(s string, inner doc.Value) {
-	before, known := len(e.buf), e.redactions
-	e.nesting++
-	e.value(inner)
-	e.nesting--
-	if e.redactions != known {
-		s = string(e.buf[before:])
-	}
-	e.buf = appendCut(e.buf[:before], s, e.red.maxValue)
-}
-
-// looksLikeJSON reports text that begins as a list or object does, or as the text of
-// one that was quoted once more.
-func looksLikeJSON(s string) bool {
-	s = strings.TrimLeftFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == 0xfeff })
-	if len(s) > 1 && s[0] == '"' {
-		return strings.IndexByte("{[\\", s[1]) >= 0
-	}
-	return s != "" && (s[0] == '{' || s[0] == '[')
 }
 
 // redact writes the digest of v in its place and remembers what it held.

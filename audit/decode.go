@@ -132,7 +132,7 @@ func readHead(text []byte) (h head, err error) {
 	if !ok {
 		return h, errLayout
 	}
-	for _, own := range []string{eventRepair, eventRestart} {
+	for _, own := range []string{eventRepair, eventRestart, eventRotation} {
 		if bytes.HasPrefix(rest, []byte(own+`"`)) {
 			h.event = own
 		}
@@ -142,16 +142,6 @@ func readHead(text []byte) (h head, err error) {
 		h.leaf, h.prev, h.hash = nil, noPrev, noPrev
 	}
 	return h, nil
-}
-
-// kinds are the JSON kinds of the known members: " for strings, 0 for numbers.
-var kinds = map[string]jsontext.Kind{
-	"seq": '0', "time": '"', "event": '"', "phase": '"', "ref": '0', "session": '"', "caller": '"',
-	"policy": '"', "policy_digest": '"', "upstream": '"', "target": '"', "call": '0', "request": '"',
-	"arguments_left_out": '0', "arguments_digest": '"', "verdict": '"', "check": '"', "approval": '"', "rule": '"',
-	"reason": '"', "evidence": '[', "evidence_left_out": '0', "outcome": '"', "mode": '"',
-	"duration_ms": '0', "result_bytes": '0', "result_digest": '"', "detail": '"',
-	"sealed": '{', "before": '{', "prev": '"', "hash": '"',
 }
 
 // members reads the whole line as JSON: one object, no name twice, valid UTF-8, known
@@ -198,16 +188,21 @@ type sealed struct {
 	sha   [sha256.Size]byte
 }
 
-// before is what a restart record says of the log that is gone.
+// before is what a restart record says of the log that is gone, and a rotation record of
+// the file that it goes on from.
 type before struct {
-	seq  uint64
-	hash string
+	seq      uint64
+	hash     string
+	number   int    // of a rotation: of the file before
+	keptFrom uint64 // of a rotation: the first record that is kept
 }
 
 const (
 	sealedStart = `,"sealed":{"bytes":`
 	shaStart    = `,"sha256":"`
 	beforeStart = `,"before":{"seq":`
+	fileStart   = `,"file":`
+	keptStart   = `,"kept_from":`
 )
 
 // readSealed reads the sealed member of a repair record, the last one before its links.
@@ -229,7 +224,7 @@ func (h *head) readSealed(text []byte) (s sealed, ok bool) {
 	return s, err == nil && s.bytes >= 0
 }
 
-// readBefore reads the before member of a restart record.
+// readBefore reads the before member of a restart or rotation record.
 func (h *head) readBefore(text []byte) (b before, ok bool) {
 	part := h.ownPart(text, beforeStart)
 	n := bytes.IndexAny(part, ",}")
@@ -240,16 +235,27 @@ func (h *head) readBefore(text []byte) (b before, ok bool) {
 	if b.seq, err = strconv.ParseUint(string(part[:n]), 10, 64); err != nil {
 		return b, false
 	}
-	digest, ok := bytes.CutPrefix(part[n:], []byte(hashStart))
-	if !ok {
-		return b, string(part[n:]) == "}"
+	part = part[n:]
+	if digest, ok := bytes.CutPrefix(part, []byte(hashStart)); ok {
+		var s sum
+		if len(digest) <= digits || digest[digits] != '"' || !(copy(s[:], digest) == digits && s.valid()) {
+			return b, false
+		}
+		b.hash, part = string(s[:]), digest[digits+1:]
 	}
-	var s sum
-	if len(digest) < digits || string(digest[digits:]) != `"}` || !(copy(s[:], digest) == digits && s.valid()) {
-		return b, false
+	if h.event == eventRotation {
+		at := bytes.LastIndex(part, []byte(keptStart))
+		if at < 0 || !bytes.HasPrefix(part, []byte(fileStart)) || !bytes.HasSuffix(part, brace) {
+			return b, false
+		}
+		name := bytes.TrimSuffix(part[:at], []byte(`"`))
+		if b.number, err = strconv.Atoi(string(name[bytes.LastIndexByte(name, '.')+1:])); err != nil || b.number < 1 {
+			return b, false
+		}
+		b.keptFrom, err = strconv.ParseUint(string(part[at+len(keptStart):len(part)-1]), 10, 64)
+		return b, err == nil && b.keptFrom > 0
 	}
-	b.hash = string(s[:])
-	return b, true
+	return b, string(part) == "}"
 }
 
 // ownPart returns what follows start, up to the record's links.

@@ -13,12 +13,11 @@
 // is left out. Later versions may add members between event and prev: a reader ignores
 // names that it does not know. The file docs/audit-format.md explains each one at length.
 //
-//	seq                 integer  number of the record in its file, from 1, without gaps
+//	seq                 integer  number of the record in its log, from 1, without gaps
 //	time                string   RFC 3339, UTC, milliseconds: 2026-01-02T15:04:05.000Z
-//	event               string   tools/call, resources/read, prompts/get, approval, trust, session,
-//	                             pin, config, …; the log itself writes repair and restart
-//	phase               string   verdict (before forwarding) or outcome (after); of an approval
-//	                             asked, answered, used, expired, revoked
+//	event               string   tools/call, resources/read, prompts/get, session, pin, config, …;
+//	                             the log itself writes repair, restart and rotation
+//	phase               string   verdict (before forwarding) or outcome (after)
 //	ref                 integer  in an outcome: seq of its verdict record
 //	session             string   the session
 //	caller              string   who made the call
@@ -28,12 +27,13 @@
 //	target              string   tool, prompt or resource URI
 //	call                integer  number of the call in its session
 //	request             string   the JSON-RPC id, as its JSON text
+//	trace               string   the trace that the request belongs to (W3C Trace Context)
+//	approval            string   the approval that was asked for, given or used
 //	arguments           any      the call's arguments, redacted and cut
 //	arguments_left_out  integer  values left out of arguments because they were too many
 //	arguments_digest    string   keyed digest of the whole arguments as compact JSON
 //	verdict             string   allow, ask, deny
 //	check               string   the check that decided
-//	approval            string   id of the approval that was asked for, given or used
 //	rule                string   the rule that decided
 //	reason              string   why, for a person
 //	evidence            list     where destinations were first seen; objects of
@@ -47,7 +47,9 @@
 //	result_digest       string   keyed digest of the result
 //	detail              string   for events that are no call
 //	sealed              object   in a repair: bytes and sha256 of what stands, unusable, before it
-//	before              object   in a restart: seq and hash of the last record known of what is gone
+//	before              object   in a restart: seq and hash of the last record known of what is gone;
+//	                             in a rotation: those of the last record of the file before, that
+//	                             file, and kept_from, the first record that is kept
 //	prev                string   hash of the record before, 64 zeros if there is none
 //	hash                string   hash of this record
 //
@@ -79,10 +81,12 @@
 // A restart record says that the log was found deleted, replaced or cut while a
 // gateway was writing to it, and which record was the last that this gateway knew.
 //
+// A rotation record begins a new file of a rotated log. Its seq and prev go on from the
+// last record of the file before, which is LOG.000001, LOG.000002 and so on.
+//
 // # Limits
 //
-// Without fsync, a power failure can lose the last records; a crash of the program
-// cannot lose one that was written. The chain has no key: who can write the file can
-// cut its tail or rebuild it from any record on, and only an older hash kept elsewhere
-// shows that.
+// What a power failure can lose is what [Sync] says; a crash of the program cannot lose a
+// record that was written. The chain has no key: who can write the file can cut its tail or
+// rebuild it from any record on, and only an older hash kept elsewhere shows that.
 package audit

@@ -51,7 +51,7 @@ func fatal(err error) {
 }
 
 func childOpen() *Log {
-	l, err := Open(os.Getenv("AUDIT_TEST_PATH"), Options{})
+	l, err := Open(os.Getenv("AUDIT_TEST_PATH"), childOptions())
 	fatal(err)
 	return l
 }

@@ -96,6 +96,9 @@ func stat(f *os.File, path string, id fileID) (size int64, where presence, err e
 		return 0, present, err
 	}
 	size = st.Size
+	if err := unsafe(&st); err != nil { // since it was opened
+		return 0, present, err
+	}
 	if err := unix.Lstat(path, &st); err != nil {
 		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
 			return size, deleted, nil
@@ -135,3 +138,16 @@ func lockAs(f *os.File, how int) error {
 }
 
 func unlock(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+
+// canRotate: the name of an open file can go over to another.
+const canRotate = true
+
+// syncDir makes sure that the names in a directory outlive the power.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}

@@ -98,8 +98,8 @@ func (v *verifier) rewritten(h *head) {
 	case v.cur.line == 0:
 		v.found.add(v.rep.Lines, KindEdited, "the first record names a record before it")
 	default:
-		v.found.add(v.cur.line, KindEdited, "record %d was written anew: record %d on line %d names another hash for it",
-			v.cur.seq, h.seq, v.rep.Lines)
+		v.found.add(v.cur.line, KindEdited, "record %d was written anew: record %d on %s names another hash for it",
+			v.cur.seq, h.seq, v.lineName(v.rep.Lines))
 	}
 }
 
@@ -153,14 +153,14 @@ func (v *verifier) misplaced(h *head) {
 	}
 	switch {
 	case h.chained && h.hash == v.cur.hash:
-		v.found.add(at, KindInserted, "the line repeats record %d of line %d", h.seq, v.cur.line)
+		v.found.add(at, KindInserted, "the line repeats record %d of %s", h.seq, v.lineName(v.cur.line))
 		return
 	case r.hole != nil:
 		r.what = fmt.Sprintf("out of order: the chain had already gone on to record %d", v.cur.seq)
 		r.finding = v.found.add(at, KindReordered, "")
 	case h.chained && h.seq == v.cur.seq && h.prev == v.cur.prev && !v.cur.edited:
 		r.fork = true
-		r.what = fmt.Sprintf("a second record %d: the chain had it on line %d", h.seq, v.cur.line)
+		r.what = fmt.Sprintf("a second record %d: the chain had it on %s", h.seq, v.lineName(v.cur.line))
 		r.finding = v.found.add(at, KindInserted, "")
 	default:
 		r.what = fmt.Sprintf("not the chain's: it had already gone on to record %d, so they were put in here, or something was put in before", v.cur.seq)
@@ -183,13 +183,13 @@ func (v *verifier) goesOn(h *head) bool {
 	case r.finding == &v.found.rest:
 	case r.fork: // the chain goes on from the second, so the first was put in
 		r.Line = v.cur.line
-		r.Text = fmt.Sprintf("a second record %d: the chain goes on from that on line %d", r.seq, r.to)
+		r.Text = fmt.Sprintf("a second record %d: the chain goes on from that on %s", r.seq, v.lineName(r.to))
 		v.run = nil
 		v.adopt(h)
 		return true
 	case r.hole != nil && h.seq > r.hole.to: // the run has the records that the chain went on to
 		r.Line, r.Kind = r.hole.line, KindInserted
-		r.Text = fmt.Sprintf("what stands from here up to line %d does not belong to the chain, which goes on with record %d on line %d", r.from-1, r.first, r.from)
+		r.Text = fmt.Sprintf("what stands from here up to %s does not belong to the chain, which goes on with record %d on %s", v.lineName(r.from-1), r.first, v.lineName(r.from))
 		v.run = nil
 		v.adopt(h)
 		return true
@@ -214,7 +214,7 @@ func (v *verifier) describe(r *run) {
 		r.Text = fmt.Sprintf("record %d is %s", r.first, r.what)
 		return
 	}
-	r.Text = fmt.Sprintf("records %d to %d, to line %d, are %s", r.first, r.seq, r.to, r.what)
+	r.Text = fmt.Sprintf("records %d to %d, to %s, are %s", r.first, r.seq, v.lineName(r.to), r.what)
 }
 
 // unchained judges a record without a chain: only its number tells anything.

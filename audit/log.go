@@ -1,10 +1,8 @@
 package audit
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,14 +10,22 @@ import (
 	"time"
 )
 
-// Options of a log.
+// Options of a log. The zero value keeps one file and forces it to the disk once a second.
 type Options struct {
 	Redaction Redaction
 	NoChain   bool // hash_chain: false
+	Sync      Sync
+	Rotate    Rotation
+
+	// Warn is told of what is no error of an Append: a rotation or a sync in the
+	// background that failed. It is called with no lock held by the caller's own code, from
+	// any goroutine, and must not call the log. nil: nobody is told.
+	Warn func(what string, err error)
 }
 
 var (
 	errNumbers = errors.New("audit: the log's last record has the last number there is")
+	errForeign = errors.New("audit: this is not an audit log, no line of it is a record: name another file")
 	errUnsafe  = errors.New("the log cannot be used")
 	// ErrGone is returned by the first Append after the log was deleted, replaced, cut or
 	// overwritten under the program. The next one tries to go on, with a restart record.
@@ -34,7 +40,12 @@ var lockWait = 10 * time.Second
 type Log struct {
 	path    string
 	noChain bool
+	stream  bool // of Stream: there is no file
 	red     *redactor
+	rot     Rotation
+	warn    func(what string, err error)
+	commits commits
+	counts  counters
 
 	mu       sync.Mutex // held for a whole append: the file's lock is per open file
 	closed   bool
@@ -50,6 +61,10 @@ type Log struct {
 	size  int64
 	seq   uint64
 	prev  sum
+	first firstRecord // of this file
+	later time.Time   // no rotation is tried before
+
+	packing sync.WaitGroup // files that are being compressed
 
 	// A failed write that could not be taken back: bytes from undo to undoEnd.
 	undo, undoEnd int64
@@ -82,10 +97,17 @@ func dirOf(path string) string { return filepath.Dir(path) }
 // nobody else may write it. A torn last line, left by a crash, is followed by a
 // repair record.
 func Open(path string, opt Options) (*Log, error) {
+	if err := opt.Rotate.check(); err != nil {
+		return nil, err
+	}
 	l := &Log{
-		path: path, noChain: opt.NoChain, red: newRedactor(opt.Redaction),
+		path: path, noChain: opt.NoChain, red: newRedactor(opt.Redaction), rot: opt.Rotate, warn: opt.Warn,
 		sums: newSummer(), write: (*os.File).Write, truncate: (*os.File).Truncate,
 	}
+	if l.warn == nil {
+		l.warn = func(string, error) {}
+	}
+	l.commits.start(opt.Sync, l.warn)
 	l.tails.sums = l.sums
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,29 +118,49 @@ func Open(path string, opt Options) (*Log, error) {
 	return l, nil
 }
 
-// Append writes one record whole and returns its sequence number (from 1 in each file).
-// When it returns an error nothing of the record counts as written, and the next Append
-// tries again. (One case is left: where the system neither writes the last byte of a
-// record nor lets the rest be taken back, the record counts.) It does not wait until the
-// record is on the disk.
+// Append writes one record whole and returns its sequence number (from 1, without gaps).
+// When it returns an error the record does not count, and the next Append tries again. (Two
+// cases are left in which it stands in the log all the same: where the system neither writes the
+// last byte of a record nor lets the rest be taken back, and where it cannot be forced to
+// the disk.) Under [SyncAlways] it returns once the record is on the disk, unless the
+// record is an outcome, for which nothing waits.
 func (l *Log) Append(r Record) (seq uint64, err error) {
 	if err := r.check(); err != nil {
 		return 0, err
 	}
+	defer func() { l.counts.add(err) }()
 	e := newEncoder(l.red)
 	defer e.release()
 	e.record(&r)
 
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return 0, fmt.Errorf("audit: %w", os.ErrClosed)
-	}
-	err = l.locked(func() error { return l.add(e, false) })
+	seq, ticket, err := l.append(e)
 	if err != nil {
 		return 0, err
 	}
-	return l.seq, nil
+	if err := l.commits.settle(ticket, r.Phase != PhaseOutcome); err != nil {
+		return 0, err
+	}
+	return seq, nil
+}
+
+// append puts a record into the file. ticket is what the commits know it by.
+func (l *Log) append(e *encoder) (seq, ticket uint64, err error) {
+	if err := l.commits.healthy(); err != nil {
+		return 0, 0, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return 0, 0, fmt.Errorf("audit: %w", os.ErrClosed)
+	}
+	err = l.locked(func() error {
+		l.rotateIfDue(len(e.buf) + prevMember + hashMember)
+		return l.add(e, false)
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	return l.seq, l.commits.wrote(l.f), nil
 }
 
 // Digest is the keyed digest of b under this log's key, as text: "hmac-sha256:…".
@@ -129,42 +171,61 @@ func (l *Log) Digest(b []byte) string {
 // Path returns where the log is.
 func (l *Log) Path() string { return l.path }
 
-// Close closes the file. Append returns an error from then on.
+// Close forces to the disk what is not there yet, unless nothing ever is, and closes the
+// file. Append returns an error from then on. It waits for files that are being compressed.
 func (l *Log) Close() error {
+	syncErr := l.commits.close()
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.closed = true
-	if l.f == nil {
-		return nil
+	var err error
+	if l.f != nil {
+		err = l.f.Close()
+		l.f = nil
 	}
-	err := l.f.Close()
-	l.f = nil
-	return err
+	l.mu.Unlock()
+	l.packing.Wait()
+	return errors.Join(syncErr, err)
 }
 
 func (l *Log) forget() {
 	if l.f != nil {
 		_ = l.f.Close()
 	}
-	l.f, l.known, l.undoEnd = nil, false, 0
+	l.f, l.known, l.undoEnd, l.first = nil, false, 0, firstRecord{}
 }
 
 // locked runs do while the file is open, locked and known.
 func (l *Log) locked(do func() error) error {
-	if l.f == nil {
-		if err := l.open(); err != nil {
+	if l.stream {
+		return do()
+	}
+	var until time.Time
+	for {
+		if l.f == nil {
+			if err := l.open(); err != nil {
+				return err
+			}
+		}
+		if err := lock(l.f); err != nil {
 			return err
 		}
-	}
-	if err := lock(l.f); err != nil {
+		moved, err := l.catchUp()
+		if moved { // others rotate while this one waits; for all of it, no longer than for a lock
+			if until.IsZero() {
+				until = time.Now().Add(lockWait)
+			} else if time.Now().After(until) {
+				return fmt.Errorf("audit: the log was rotated again and again for %v", lockWait)
+			}
+			continue
+		}
+		if err == nil {
+			err = do()
+		}
+		if l.f != nil { // do may have gone on to another file
+			unlock(l.f)
+		}
 		return err
 	}
-	f := l.f
-	defer unlock(f)
-	if err := l.sync(); err != nil {
-		return err
-	}
-	return do()
 }
 
 func (l *Log) open() error {
@@ -175,116 +236,7 @@ func (l *Log) open() error {
 	if err != nil {
 		return err
 	}
-	l.f, l.id, l.known = f, id, false
-	return nil
-}
-
-// sync brings what is known of the file up to date: another process may have written
-// to it, a crash may have torn its last line, somebody may have taken it away.
-func (l *Log) sync() error {
-	size, where, err := stat(l.f, l.path, l.id)
-	if err != nil {
-		return fmt.Errorf("audit: %w", err)
-	}
-	if where != present {
-		l.remember(where)
-		l.forget()
-		return fmt.Errorf("%w: %s is %s", ErrGone, l.path, where)
-	}
-	if l.undoEnd != 0 {
-		if size, err = l.takeBack(size); err != nil { // where that cannot be, it is sealed
-			l.undoEnd, l.known = 0, false
-		}
-	}
-	if l.known && size < l.size {
-		l.remember(wasCut)
-		l.known = false
-		return fmt.Errorf("%w: %s is shorter than before", ErrGone, l.path)
-	}
-	if l.known && size == l.size {
-		return nil
-	}
-	return l.load(size)
-}
-
-// remember keeps what was known of a log that is gone, for the restart record.
-func (l *Log) remember(how presence) {
-	if l.lost == nil && l.known && l.seq > 0 {
-		l.lost = &lost{how: how, seq: l.seq, prev: l.prev}
-	}
-}
-
-// load reads the end of the file and writes what the log has to say of it.
-func (l *Log) load(size int64) error {
-	t, err := l.tails.read(l.f, size)
-	if err != nil {
-		return fmt.Errorf("audit: read the log's end: %w", err)
-	}
-	if t.seq == 0 && size > 0 && !l.known && l.lost == nil {
-		if err := begun(l.f); err != nil {
-			return err
-		}
-	}
-	if l.known && (t.seq < l.seq || t.seq == l.seq && t.hash != l.prev) {
-		l.remember(overwritten)
-		l.known = false
-		return fmt.Errorf("%w: %s no longer ends with what was written", ErrGone, l.path)
-	}
-	l.known, l.size, l.seq, l.prev = true, size, t.seq, t.hash
-	if t.torn() {
-		if err := l.own(Record{Event: eventRepair, Detail: t.story()}, &t); err != nil {
-			return err
-		}
-	}
-	if l.lost != nil {
-		detail := "the log was found " + string(l.lost.how) + " while a gateway was writing to it"
-		if err := l.own(Record{Event: eventRestart, Detail: detail}, nil); err != nil {
-			return err
-		}
-		l.lost = nil
-	}
-	return nil
-}
-
-// begun refuses a file that holds no record and does not begin as one that a crash tore:
-// somebody named the wrong file, and appending would damage it.
-func begun(f io.ReaderAt) error {
-	const first = `{"seq":`
-	start := make([]byte, len(first))
-	n, err := f.ReadAt(start, 0)
-	if err != nil && err != io.EOF {
-		return fmt.Errorf("audit: %w", err)
-	}
-	if string(start[:n]) != first[:n] {
-		return errors.New("audit: this is not an audit log, no line of it is a record: name another file")
-	}
-	return nil
-}
-
-// own writes a record of the log about itself.
-func (l *Log) own(r Record, t *tail) error {
-	e := newEncoder(l.red)
-	defer e.release()
-	e.record(&r)
-	if t != nil {
-		e.buf = strconv.AppendInt(append(e.buf, sealedStart...), t.sealed, 10)
-		e.buf = hex.AppendEncode(append(e.buf, shaStart...), t.sha[:])
-		e.buf = append(e.buf, `"}`...)
-		if err := l.add(e, !t.ended); err != nil {
-			l.known = false // the bytes before are still not sealed
-			return err
-		}
-		return nil
-	}
-	e.buf = strconv.AppendUint(append(e.buf, beforeStart...), l.lost.seq, 10)
-	if l.lost.prev != noPrev {
-		e.buf = append(append(append(e.buf, hashStart...), l.lost.prev[:]...), '"')
-	}
-	e.buf = append(e.buf, '}')
-	if err := l.add(e, false); err != nil {
-		l.known = false
-		return err
-	}
+	l.f, l.id, l.known, l.first = f, id, false, firstRecord{}
 	return nil
 }
 
@@ -294,13 +246,24 @@ func (l *Log) add(e *encoder, newLine bool) error {
 	if l.seq >= maxSeq {
 		return errNumbers
 	}
-	own := noPrev
+	line, own := l.complete(e, newLine)
+	n, err := l.write(l.f, line)
+	if err != nil || n < len(line) {
+		return l.writeFailed(n, err)
+	}
+	l.advance(line, own)
+	return nil
+}
+
+// complete puts its number and links to a record that follows the last one.
+func (l *Log) complete(e *encoder, newLine bool) (line []byte, own sum) {
+	own = noPrev
 	if l.noChain {
 		e.buf = append(e.buf, "}\n"...)
 	} else {
 		e.buf = append(append(append(e.buf, prevStart...), l.prev[:]...), '"')
 	}
-	line := e.numbered(l.seq + 1)
+	line = e.numbered(l.seq + 1)
 	if !l.noChain {
 		own = l.sums.of(&l.prev, line, brace)
 		e.buf = append(append(append(e.buf, hashStart...), own[:]...), "\"}\n"...)
@@ -309,14 +272,20 @@ func (l *Log) add(e *encoder, newLine bool) error {
 	if newLine {
 		line = e.precededByLineFeed(line)
 	}
-	n, err := l.write(l.f, line)
-	if err != nil || n < len(line) {
-		return l.writeFailed(n, err)
-	}
-	l.size += int64(n)
+	return line, own
+}
+
+// advance notes that line was written, whole, behind what was known of the file. It has
+// its line feed and, where that of the record before was missing, one before it. Every record
+// that this process writes comes by here, once and in order, the log's own included. Records of
+// other processes are seen in load.
+func (l *Log) advance(line []byte, own sum) {
+	l.size += int64(len(line))
 	l.seq++
 	l.prev = own
-	return nil
+	if l.first.seq == 0 {
+		l.first = firstRecord{seq: l.seq, began: time.Now()}
+	}
 }
 
 // writeFailed takes back what was written of a line.

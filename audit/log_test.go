@@ -49,10 +49,10 @@ func add(t testing.TB, l *Log, r Record) uint64 {
 // fullRecord has every field set.
 func fullRecord(t testing.TB) Record {
 	return Record{
-		Time: testTime, Event: "tools/call", Phase: "verdict", Ref: 7, Session: "s1", Caller: "local",
+		Time: testTime, Event: "tools/call", Phase: PhaseVerdict, Ref: 7, Session: "s1", Caller: "local",
 		Policy: "default", PolicyDigest: "sha256:ab", Upstream: "mail", Target: "send_email", Call: 12,
-		Request: `"r\"1"`, Arguments: parse(t, `{"to":["ana@x.example"],"n":1.50,"password":"hunter22"}`),
-		Verdict: "deny", Check: "flow", ApprovalID: "0a1b", Rule: "r", Reason: "first seen in read_ticket",
+		Request: `"r\"1"`, Trace: "4bf92f3577b34da6a3ce929d0e0e4736", Approval: "K7Q-F2M", Arguments: parse(t, `{"to":["ana@x.example"],"n":1.50,"password":"hunter22"}`),
+		Verdict: "deny", Check: "flow", Rule: "r", Reason: "first seen in read_ticket",
 		Evidence: []Evidence{{
 			Argument: "to[0]", Destination: "ana@x.example", Origin: "untrusted", Upstream: "desk",
 			Tool: "read_ticket", Call: 3, Time: testTime, Place: "content[0].text",
@@ -118,15 +118,15 @@ func TestLineIsStable(t *testing.T) {
 	add(t, l, fullRecord(t))
 	const want = `{"seq":1,"time":"2026-01-02T15:04:05.678Z","event":"tools/call","phase":"verdict","ref":7,` +
 		`"session":"s1","caller":"local","policy":"default","policy_digest":"sha256:ab","upstream":"mail",` +
-		`"target":"send_email","call":12,"request":"\"r\\\"1\"","arguments":{"to":["ana@x.example"],"n":1.50,` +
+		`"target":"send_email","call":12,"request":"\"r\\\"1\"","trace":"4bf92f3577b34da6a3ce929d0e0e4736","approval":"K7Q-F2M","arguments":{"to":["ana@x.example"],"n":1.50,` +
 		`"password":{"redacted":"hmac-sha256:56720ef24d4c72fdc238096d3d5dc3ed3d93ead1ee0e91a521d86126a408ba31"}},` +
 		`"arguments_digest":"hmac-sha256:aec7e7cf17c31634d242593b11a2c1c4a3049c1fbedfd9c2b14d6c3a8ff2c409",` +
-		`"verdict":"deny","check":"flow","approval":"0a1b","rule":"r","reason":"first seen in read_ticket","evidence":[{"argument":"to[0]",` +
+		`"verdict":"deny","check":"flow","rule":"r","reason":"first seen in read_ticket","evidence":[{"argument":"to[0]",` +
 		`"destination":"ana@x.example","destination_digest":"hmac-sha256:1712a3ea5c492139d207dcbe8c8f218e9257517a816df817c20df0b4126e4af2","origin":"untrusted","upstream":"desk",` +
 		`"tool":"read_ticket","call":3,"time":"2026-01-02T15:04:05.678Z","place":"content[0].text"}],"outcome":"denied",` +
 		`"mode":"enforce","duration_ms":1.234,"result_bytes":99,"result_digest":"hmac-sha256:cd","detail":"d",` +
 		`"prev":"0000000000000000000000000000000000000000000000000000000000000000",` +
-		`"hash":"6821d992bc8055d7af7a374ff98ddfb368a24a0b32f5a5ecc0699e3199c6fc56"}` + "\n"
+		`"hash":"d632b0c326efea25d3e8876751791bb23ec5d4329b052c8835e76191fd0c5cff"}` + "\n"
 	if got := string(readFile(t, path)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

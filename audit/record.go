@@ -13,8 +13,8 @@ import (
 // The doc comment of the package says which member each field becomes.
 type Record struct {
 	Time         time.Time // zero: now. Written in UTC with milliseconds
-	Event        string    // tools/call, resources/read, prompts/get, approval, trust, session, pin, config, …; must be set
-	Phase        string    // "verdict" before forwarding, "outcome" after; of an approval "asked", "answered", "used", "expired", "revoked"
+	Event        string    // tools/call, resources/read, prompts/get, session, pin, config, …; must be set
+	Phase        string    // "verdict" before forwarding, "outcome" after
 	Ref          uint64    // an outcome's verdict record: its seq
 	Session      string
 	Caller       string
@@ -24,10 +24,11 @@ type Record struct {
 	Target       string     // tool, prompt or URI
 	Call         uint64     // the session's call number
 	Request      string     // the JSON-RPC id, as its JSON text
+	Trace        string     // the trace that the request belongs to (W3C Trace Context): 32 hexadecimal digits
+	Approval     string     // the approval that was asked for, given or used
 	Arguments    doc.Value  // redacted by the log when written; a keyed digest of the whole goes beside
 	Verdict      string     // allow, ask, deny
 	Check        string     // the check that decided
-	ApprovalID   string     // the approval that was asked for, given or used
 	Rule         string     // the rule that decided
 	Reason       string     // redacted values of Arguments in it are replaced
 	Evidence     []Evidence // at most MaxEvidence
@@ -36,7 +37,7 @@ type Record struct {
 	Duration     time.Duration
 	ResultBytes  int64
 	ResultDigest string // keyed: see [Log.Digest]
-	Detail       string // for approval, trust, session, pin and config events; redacted like Reason
+	Detail       string // for session, pin and config events; redacted like Reason
 }
 
 // Evidence is where a destination was first seen.
@@ -62,8 +63,15 @@ const (
 
 // The events that only the log itself writes.
 const (
-	eventRepair  = "repair"
-	eventRestart = "restart"
+	eventRepair   = "repair"
+	eventRestart  = "restart"
+	eventRotation = "rotation"
+)
+
+// The phases of a call's records.
+const (
+	PhaseVerdict = "verdict" // before the call is forwarded
+	PhaseOutcome = "outcome" // when it has ended
 )
 
 // timeLayout is RFC 3339 in UTC with milliseconds; always of the same length.
@@ -75,7 +83,7 @@ const (
 	eventStart = `","event":"`
 )
 
-var errEvent = errors.New("audit: repair and restart records are the log's own")
+var errEvent = errors.New("audit: repair, restart and rotation records are the log's own")
 
 // headroom is kept free before a record for its seq, which is known only when the log
 // is locked: a line feed, the member, 20 digits.
@@ -85,7 +93,7 @@ func (r *Record) check() error {
 	if r.Event == "" {
 		return errors.New("audit: a record needs an event")
 	}
-	if r.Event == eventRepair || r.Event == eventRestart {
+	if r.Event == eventRepair || r.Event == eventRestart || r.Event == eventRotation {
 		return errEvent
 	}
 	if y := r.Time.UTC().Year(); y < 0 || y > 9999 {
@@ -103,7 +111,7 @@ func (e *encoder) record(r *Record) {
 	e.buf = append(e.buf, timeStart...)
 	e.buf = when.UTC().AppendFormat(e.buf, timeLayout)
 	e.buf = append(e.buf, `","event":`...)
-	e.buf = appendCut(e.buf, r.Event, MaxName)
+	e.write(r.Event, MaxName)
 	e.name(`,"phase":`, r.Phase)
 	e.count(`,"ref":`, r.Ref)
 	e.name(`,"session":`, r.Session)
@@ -114,10 +122,11 @@ func (e *encoder) record(r *Record) {
 	e.text(`,"target":`, r.Target)
 	e.count(`,"call":`, r.Call)
 	e.name(`,"request":`, r.Request)
+	e.name(`,"trace":`, r.Trace)
+	e.name(`,"approval":`, r.Approval)
 	e.arguments(r.Arguments)
 	e.name(`,"verdict":`, r.Verdict)
 	e.name(`,"check":`, r.Check)
-	e.name(`,"approval":`, r.ApprovalID)
 	e.name(`,"rule":`, r.Rule)
 	e.text(`,"reason":`, e.scrub(r.Reason))
 	e.evidence(r.Evidence)
@@ -135,7 +144,8 @@ func (e *encoder) text(member, value string) { e.member(member, value, MaxText) 
 
 func (e *encoder) member(member, value string, limit int) {
 	if value != "" {
-		e.buf = appendCut(append(e.buf, member...), value, limit)
+		e.buf = append(e.buf, member...)
+		e.write(value, limit)
 	}
 }
 

@@ -22,7 +22,8 @@ const (
 // Problem is one thing that Verify found. Its text quotes nothing from the log but
 // numbers and hashes: it is safe to print.
 type Problem struct {
-	Line int64 // from 1
+	File string // base name of the file, where a log of several files was verified
+	Line int64  // from 1, in that file
 	Kind string
 	Text string
 }
@@ -37,18 +38,29 @@ type Report struct {
 	FirstSeq, LastSeq uint64
 	First, Last       time.Time // times of the first and the last record
 	LastHash          string    // of the last record; "" if there is none
-	Unchained         int64     // records without prev and hash
-	Problems          []Problem // in the order of lines; at most MaxProblems
-	More              int64     // problems left out
-	Repairs           []Problem // torn lines that were repaired: no problems; at most MaxProblems
-	MoreRepairs       int64
+	Files             int       // of a rotated log; 0: one file, or a stream
+	// StartsAfter is the record that the first one follows, where the log begins with the
+	// record of a rotation; 0: it begins at its beginning.
+	StartsAfter uint64
+	Unchained   int64     // records without prev and hash
+	Problems    []Problem // in the order of lines; at most MaxProblems
+	More        int64     // problems left out
+	Repairs     []Problem // torn lines that were repaired: no problems; at most MaxProblems
+	MoreRepairs int64
 }
 
 // Intact reports whether there are no problems.
 func (r *Report) Intact() bool { return len(r.Problems) == 0 && r.More == 0 }
 
-// Conclusion says in one or two sentences what follows from the report, and what does not.
+// Conclusion says in a few sentences what follows from the report, and what does not.
 func (r *Report) Conclusion() string {
+	if r.StartsAfter > 0 {
+		return r.conclusion() + fmt.Sprintf(" Records up to %d stand in older files, of which nothing is known here.", r.StartsAfter)
+	}
+	return r.conclusion()
+}
+
+func (r *Report) conclusion() string {
 	n := int64(len(r.Problems)) + r.More
 	switch {
 	case r.Records == 0 && n == 0:
@@ -92,7 +104,7 @@ func (f *findings) add(at int64, kind, format string, args ...any) *finding {
 		f.more++
 		return &f.rest
 	}
-	p := &finding{Problem: Problem{at, kind, fmt.Sprintf(format, args...)}}
+	p := &finding{Problem: Problem{Line: at, Kind: kind, Text: fmt.Sprintf(format, args...)}}
 	f.all = append(f.all, p)
 	return p
 }

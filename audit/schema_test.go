@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"encoding/json/v2"
+	"flag"
 	"maps"
 	"math"
 	"path/filepath"
@@ -113,6 +114,20 @@ func TestLinesMatchSchema(t *testing.T) {
 	}
 }
 
+// update rewrites the schema file.
+var update = flag.Bool("update", false, "write docs/audit-record.schema.json")
+
+// The file is what the program prints.
+func TestSchemaFile(t *testing.T) {
+	path := filepath.Join("..", "docs", "audit-record.schema.json")
+	if *update {
+		writeFile(t, path, Schema())
+	}
+	if got := readFile(t, path); !bytes.Equal(got, Schema()) {
+		t.Errorf("%s is not what the code says: run go test ./audit -run TestSchemaFile -update", path)
+	}
+}
+
 func TestSchemaFindsMistakes(t *testing.T) {
 	s := readSchema(t)
 	for _, line := range []string{
@@ -142,6 +157,11 @@ func TestMembersAreDocumented(t *testing.T) {
 		known = append(known, name)
 	}
 	known = append(known, "arguments") // of any kind
+	for _, m := range members {
+		if m.doc == "" {
+			t.Errorf("%s is not explained", m.name)
+		}
+	}
 	slices.Sort(known)
 	if !slices.Equal(names, known) {
 		t.Errorf("the schema has %v\nthe reader has %v", names, known)

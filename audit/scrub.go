@@ -16,6 +16,20 @@ const (
 	maxScrubbed = 2 * MaxText
 )
 
+// Redact returns a text about a call as a record would show it: without what is redacted in
+// the call's arguments, and without what [RedactText] finds. Arguments that are dropped
+// only because the log holds none stay: the text is for the one who wrote them.
+func (l *Log) Redact(args doc.Value, text string) string {
+	if text == "" {
+		return ""
+	}
+	e := newEncoder(l.red)
+	defer e.release()
+	e.drop = false
+	e.arguments(args)
+	return RedactText(e.scrub(text))
+}
+
 // scrub replaces what was redacted in the arguments where it stands in a text: as it
 // is, in other case, quoted and escaped, or cut.
 func (e *encoder) scrub(text string) string {

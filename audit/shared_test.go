@@ -3,23 +3,43 @@
 package audit
 
 import (
-	"errors"
+	"bufio"
+	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"sync"
-	"syscall"
 	"testing"
+	"time"
 )
 
+var (
+	each  = flag.Int("records", 1000, "records that each of the processes of TestManyProcesses writes")
+	kills = flag.Int("kills", 30, "how often TestKilledProcess kills")
+)
+
+// childOptions are what a child's log is opened with, by what the parent asks for.
+func childOptions() Options {
+	return map[string]Options{
+		"":       {},
+		"rotate": {Rotate: Rotation{MaxSize: 20_000, Compress: true}},
+		"always": {Sync: SyncAlways, Rotate: Rotation{MaxSize: 50_000, Keep: 3}},
+	}[os.Getenv("AUDIT_TEST_OPTIONS")]
+}
+
+// appendInChild writes records and says on standard output which it may forward by now.
 func appendInChild() {
 	l := childOpen()
 	n, err := strconv.Atoi(os.Getenv("AUDIT_TEST_COUNT"))
 	fatal(err)
 	for i := range n {
-		if _, err := l.Append(Record{Event: "tools/call", Caller: strconv.Itoa(os.Getpid()), Call: uint64(i + 1)}); err != nil {
+		seq, err := l.Append(Record{Event: "tools/call", Caller: strconv.Itoa(os.Getpid()), Call: uint64(i + 1)})
+		fatal(err)
+		if os.Getenv("AUDIT_TEST_TELL") != "" {
+			_, err = fmt.Println(seq)
 			fatal(err)
 		}
 	}
@@ -27,23 +47,35 @@ func appendInChild() {
 }
 
 func TestManyProcesses(t *testing.T) {
-	const processes, each = 4, 500
-	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	var running []*exec.Cmd
-	for range processes {
-		cmd := child(t, "append", path, fmt.Sprintf("AUDIT_TEST_COUNT=%d", each))
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		running = append(running, cmd)
-	}
-	for _, cmd := range running {
-		if err := cmd.Wait(); err != nil {
-			t.Error(err)
-		}
-	}
-	if rep := wantIntact(t, path, processes*each); rep.LastSeq != processes*each {
-		t.Errorf("last number %d", rep.LastSeq)
+	const processes = 8
+	for _, opt := range []string{"", "rotate"} {
+		t.Run("options "+opt, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "audit.jsonl")
+			var running []*exec.Cmd
+			for range processes {
+				cmd := child(t, "append", path, fmt.Sprintf("AUDIT_TEST_COUNT=%d", *each), "AUDIT_TEST_OPTIONS="+opt)
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				running = append(running, cmd)
+			}
+			for _, cmd := range running {
+				if err := cmd.Wait(); err != nil {
+					t.Error(err)
+				}
+			}
+			rep, err := VerifyFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := int64(processes * *each)
+			if rep.Files > 1 {
+				want += int64(rep.Files - 1) // the records of rotations
+			}
+			if !rep.Intact() || rep.Records != want || rep.LastSeq != uint64(want) || (opt == "rotate") != (rep.Files > 1) {
+				t.Errorf("%d records in %d files, last number %d: %v", rep.Records, rep.Files, rep.LastSeq, rep.Problems)
+			}
+		})
 	}
 }
 
@@ -67,29 +99,57 @@ func TestManyLogsAndGoroutines(t *testing.T) {
 	wantIntact(t, path, 9*50)
 }
 
-// However a process dies, the log verifies after the next start.
+// However a process dies, the log verifies after the next start, and every call that it
+// forwarded has its record.
 func TestKilledProcess(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	for i := range 6 {
-		cmd := child(t, "append", path, "AUDIT_TEST_COUNT=1000000")
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		// The kill comes while it writes: after it has added some bytes.
-		var start, now syscall.Stat_t
-		_ = syscall.Stat(path, &start)
-		for now.Size < start.Size+int64(1000*(i+1)) {
-			if err := syscall.Stat(path, &now); err != nil && !errors.Is(err, syscall.ENOENT) {
-				t.Fatal(err)
+	options := []string{"", "rotate", "always"}
+	rng := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
+	for _, opt := range options {
+		t.Run("options "+opt, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "audit.jsonl")
+			for i := range (*kills + len(options) - 1) / len(options) {
+				killed := kill(t, path, opt, 1+rng.IntN(60))
+				l := openLog(t, path, Options{})
+				add(t, l, Record{})
+				_ = l.Close()
+				rep, err := VerifyFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !rep.Intact() {
+					t.Fatalf("run %d: %v", i, rep.Problems)
+				}
+				if killed >= rep.LastSeq {
+					t.Fatalf("run %d: call %d was forwarded, the last record is %d", i, killed, rep.LastSeq)
+				}
 			}
+		})
+	}
+}
+
+// kill starts a process that writes records and kills it once it has forwarded n calls,
+// while it writes the next. It returns the last that it forwarded.
+func kill(t *testing.T, path, opt string, n int) (last uint64) {
+	t.Helper()
+	cmd := child(t, "append", path, "AUDIT_TEST_COUNT=1000000", "AUDIT_TEST_TELL=1", "AUDIT_TEST_OPTIONS="+opt)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(out); lines.Scan(); n-- {
+		seq, err := strconv.ParseUint(lines.Text(), 10, 64)
+		if err != nil {
+			break // cut by the kill
 		}
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		l := openLog(t, path, Options{})
-		add(t, l, Record{})
-		_ = l.Close()
-		if rep := verify(t, readFile(t, path)); !rep.Intact() {
-			t.Fatalf("run %d: %v", i, rep.Problems)
+		last = seq
+		if n == 0 {
+			_ = cmd.Process.Kill()
 		}
 	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	return last
 }

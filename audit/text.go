@@ -96,16 +96,42 @@ func cut(s string, limit int) (kept string, left int) {
 	return s[:end], len(s) - end
 }
 
-// appendCut writes s as a JSON string of at most limit bytes of s and, if some were left
-// out, a marker with their number.
-func appendCut(b []byte, s string, limit int) []byte {
-	kept, left := cut(s, limit)
-	b = append(b, '"')
-	b = appendEscaped(b, kept)
-	if left > 0 {
-		b = append(b, "…(+"...)
-		b = strconv.AppendInt(b, int64(left), 10)
-		b = append(b, " bytes)"...)
+// beyondCut is how many bytes after the limit are looked at for a credential that begins
+// before it.
+const beyondCut = 4 << 10
+
+// write appends s as a JSON string of at most limit bytes of s, with a marker in place of
+// each credential and, if bytes were left out, one with their number. Every text of a
+// record that can come from outside passes here.
+func (e *encoder) write(s string, limit int) {
+	var hits []hit
+	if len(s) >= minCredential {
+		hits = e.finder.find(s[:min(len(s), limit+beyondCut)])
 	}
-	return append(b, '"')
+	e.writeWithout(s, hits, limit)
+}
+
+func (e *encoder) writeWithout(s string, hits []hit, limit int) {
+	e.buf = append(e.buf, '"')
+	at := 0
+	for i := range hits {
+		h := &hits[i]
+		if h.from >= limit {
+			break
+		}
+		e.buf = appendEscaped(e.buf, s[at:h.from])
+		e.buf = appendEscaped(e.buf, h.marker())
+		at = h.to
+	}
+	kept, left := "", len(s)-at
+	if at < limit {
+		kept, left = cut(s[at:], limit-at)
+	}
+	e.buf = appendEscaped(e.buf, kept)
+	if left > 0 {
+		e.buf = append(e.buf, "…(+"...)
+		e.buf = strconv.AppendInt(e.buf, int64(left), 10)
+		e.buf = append(e.buf, " bytes)"...)
+	}
+	e.buf = append(e.buf, '"')
 }

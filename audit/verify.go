@@ -7,54 +7,36 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"os"
 )
 
-// Verify reads a log as a stream, in constant memory. The error is one of reading:
-// whatever is wrong with the log itself is in the report.
+// Verify reads a log, or one file of a rotated log, as a stream, in constant memory. The
+// error is one of reading: whatever is wrong with the log itself is in the report.
 func Verify(r io.Reader) (Report, error) {
-	v := verifier{sums: newSummer()}
+	v := newVerifier()
+	err := v.read(r)
+	return v.finish(), err
+}
+
+func newVerifier() *verifier {
+	v := &verifier{sums: newSummer()}
 	v.cur.hash, v.good.hash = noPrev, noPrev
+	return v
+}
+
+func (v *verifier) read(r io.Reader) error {
 	in := newLines(r)
 	in.overlong = v.region.write
 	for {
 		ln, err := in.next()
 		if errors.Is(err, io.EOF) {
-			return v.finish(), nil
+			return nil
 		}
 		if err != nil {
-			return v.finish(), err
+			return err
 		}
 		v.rep.Lines++
 		v.line(&ln)
 	}
-}
-
-// VerifyFile is [Verify] for the log at path. It looks at what the file holds when it
-// starts, so that gateways can go on writing.
-func VerifyFile(path string) (Report, error) {
-	st, err := os.Stat(path)
-	if err != nil {
-		return Report{}, err
-	}
-	if !st.Mode().IsRegular() {
-		return Report{}, fmt.Errorf("audit: %w: it is no regular file", errUnsafe)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return Report{}, err
-	}
-	defer f.Close()
-	if lockShared(f) == nil { // so that no line is half written
-		st, err = f.Stat()
-		unlock(f)
-	} else {
-		st, err = f.Stat()
-	}
-	if err != nil {
-		return Report{}, err
-	}
-	return Verify(io.LimitReader(f, st.Size()))
 }
 
 // place is a record's place in the chain.
@@ -78,6 +60,9 @@ type verifier struct {
 	good   place  // the last one that is intact: repairs follow it
 	unread uint64 // lines since cur that are no record
 	region region // what stands after good and is no intact record
+
+	files    []setFile // of a set
+	keptFrom uint64    // what rotation records say is kept
 
 	run     *run    // records that stand in a wrong place, up to the line before
 	gaps    []gap   // numbers that were skipped
@@ -151,6 +136,7 @@ func (v *verifier) line(ln *line) {
 		v.rep.First, v.rep.FirstSeq = h.time, h.seq
 	}
 	switch {
+	case h.event == eventRotation && v.rotation(&h, ln.text):
 	case h.event == eventRepair && v.repair(&h, ln.text):
 	case !h.chained:
 		v.unchained(&h)
@@ -257,7 +243,7 @@ func (v *verifier) repaired(at int64, text string) {
 		v.rep.MoreRepairs++
 		return
 	}
-	v.rep.Repairs = append(v.rep.Repairs, Problem{at, eventRepair, text})
+	v.rep.Repairs = append(v.rep.Repairs, Problem{Line: at, Kind: eventRepair, Text: text})
 }
 
 func (v *verifier) restart(h *head, text []byte) {
@@ -282,6 +268,8 @@ func (v *verifier) finish() Report {
 		v.noChain.Text = fmt.Sprintf("%s without a chain (hash_chain: false): changes to them cannot be seen", counted(v.noCount, "record"))
 	}
 	v.rep.Problems, v.rep.More = v.found.list()
+	v.place(v.rep.Problems)
+	v.place(v.rep.Repairs)
 	if v.cur.line > 0 && !v.cur.unchained {
 		v.rep.LastHash = string(v.cur.hash[:])
 	}

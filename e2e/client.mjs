@@ -1,7 +1,7 @@
 // Drives one MCP server with an official TypeScript SDK client, as told by a JSON
 // script on stdin, and prints a JSON report on stdout.
 //
-// script: { sdk: "1" | "2", pin?: VERSION, command, args, env, rounds: [[STEP, …], …] }
+// script: { sdk: "1" | "2", pin?: VERSION, command, args, env | url, headers, rounds: [[STEP, …], …] }
 // STEP:   { list: true } | { tool, args, digest?: true }
 // The steps of one round run at the same time. report: { protocol, answers: [[…], …] };
 // an answer is the result, or { thrown: TEXT }. A digest stands for results too large to
@@ -19,18 +19,26 @@ const server = {
   maxBufferSize: 128 * 1024 * 1024,
 };
 
+const http = ({ StreamableHTTPClientTransport }) =>
+  new StreamableHTTPClientTransport(new URL(script.url), { requestInit: { headers: script.headers } });
+
 async function connect() {
   if (script.sdk === "2") {
     const { Client } = await import("@modelcontextprotocol/client");
     const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
     const mode = script.pin ? { pin: script.pin } : "auto";
     const client = new Client(info, { versionNegotiation: { mode } });
-    await client.connect(new StdioClientTransport(server));
+    await client.connect(script.url ? http(await import("@modelcontextprotocol/client")) : new StdioClientTransport(server));
     return [client, client.getNegotiatedProtocolVersion?.()];
   }
   const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
   const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");
   const client = new Client(info, { capabilities: {} });
+  if (script.url) {
+    const transport = http(await import("@modelcontextprotocol/sdk/client/streamableHttp.js"));
+    await client.connect(transport);
+    return [client, transport.protocolVersion];
+  }
   const transport = new StdioClientTransport(server);
   let protocol;
   transport.setProtocolVersion = (version) => { protocol = version; };

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,7 +53,8 @@ func TestREADMECommands(t *testing.T) {
 		}
 	}
 	// The reader's own mail server; what it does is not the README's matter.
-	for name, content := range map[string]string{"mail-server.js": "process.stdin.resume()\n", "sallyport.yaml": blocks(t, text, "yaml")[0], "sallyport.test.yaml": blocks(t, text, "yaml")[1]} {
+	for name, content := range map[string]string{"mail-server.js": "process.stdin.resume()\n", "sallyport.yaml": blocks(t, text, "yaml")[0], "sallyport.test.yaml": blocks(t, text, "yaml")[1], "team.yaml": blocks(t, text, "yaml")[2]} {
+		content = strings.ReplaceAll(content, "/tmp/project", filepath.Join(dir, "project"))
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -61,6 +63,12 @@ func TestREADMECommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(free.Addr().String())
+	free.Close()
 	var all strings.Builder
 	for _, block := range blocks(t, text, "sh") {
 		var run []string
@@ -74,7 +82,7 @@ func TestREADMECommands(t *testing.T) {
 			}
 			run = append(run, line)
 		}
-		script := strings.ReplaceAll(strings.Join(run, ""), "/tmp/project", filepath.Join(dir, "project"))
+		script := strings.NewReplacer("/tmp/project", filepath.Join(dir, "project"), "8080", port).Replace(strings.Join(run, ""))
 		if strings.TrimSpace(script) == "" {
 			continue
 		}
@@ -90,10 +98,15 @@ func TestREADMECommands(t *testing.T) {
 	for _, promised := range []string{
 		"Successfully wrote to", "[sallyport blocked] argument path: ", "it is outside the allowed directories",
 		"1 policy, 1 rule, 2 contracts", "intact", "allow", "ok", `{"id":1,"verdict":"ask","check":"flow"`,
+		"1 policy, 1 rule, 0 contracts, 2 upstreams, 1 token", "\nready\n", `"name":"files__read_text_file"`, `"name":"demo__echo"`,
+		`"protocolVersion":"2025-11-25"`, "msg=wrapping server=127.0.0.1", "reloaded, nothing has changed", "stopping: new calls are refused",
 	} {
 		if !strings.Contains(all.String(), promised) {
 			t.Errorf("nothing says %q:\n%s", promised, &all)
 		}
+	}
+	if strings.Contains(all.String(), "files__write_file") {
+		t.Error("a denied tool is shown")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "project", "in.txt")); err != nil {
 		t.Error(err)

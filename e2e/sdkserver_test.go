@@ -29,6 +29,14 @@ type (
 )
 
 func runSDKServer() int {
+	if err := newSDKServer().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func newSDKServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "sdk-server", Version: "1"}, &mcp.ServerOptions{Instructions: "Be kind."})
 	mcp.AddTool(s, &mcp.Tool{Name: "weather", Description: "Tells the weather."},
 		func(_ context.Context, _ *mcp.CallToolRequest, in place) (*mcp.CallToolResult, weather, error) {
@@ -49,11 +57,7 @@ func runSDKServer() int {
 	s.AddPrompt(&mcp.Prompt{Name: "greet"}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: "Say hello."}}}}, nil
 	})
-	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
+	return s
 }
 
 func sdkServer(t testing.TB) []string {

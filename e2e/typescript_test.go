@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,22 +35,28 @@ type tsReport struct {
 // @modelcontextprotocol/sdk, "2" is @modelcontextprotocol/client.
 func typescript(t *testing.T, s *target, sdk, pin string, rounds ...[]tsStep) tsReport {
 	t.Helper()
-	npm(t, map[string]string{"1": "@modelcontextprotocol/sdk", "2": "@modelcontextprotocol/client"}[sdk])
 	env := map[string]string{}
 	for _, kv := range s.env {
 		k, v, _ := strings.Cut(kv, "=")
 		env[k] = v
 	}
-	script, err := json.Marshal(map[string]any{
+	return drive(t, s.errs, map[string]any{
 		"sdk": sdk, "pin": pin, "command": s.argv[0], "args": s.argv[1:], "env": env, "rounds": rounds,
 	})
+}
+
+// drive runs client.mjs with a script, which the comment there describes.
+func drive(t *testing.T, stderr io.Writer, fields map[string]any) tsReport {
+	t.Helper()
+	npm(t, map[string]string{"1": "@modelcontextprotocol/sdk", "2": "@modelcontextprotocol/client"}[fields["sdk"].(string)])
+	script, err := json.Marshal(fields)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, node(t), "client.mjs")
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(script), s.errs
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(script), stderr
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("client.mjs: %v", err)
@@ -58,7 +65,7 @@ func typescript(t *testing.T, s *target, sdk, pin string, rounds ...[]tsStep) ts
 	if err := json.Unmarshal(out, &r); err != nil {
 		t.Fatalf("client.mjs printed %.200q: %v", out, err)
 	}
-	if len(r.Answers) != len(rounds) {
+	if rounds := fields["rounds"].([][]tsStep); len(r.Answers) != len(rounds) {
 		t.Fatalf("%d rounds were answered, want %d", len(r.Answers), len(rounds))
 	}
 	return r

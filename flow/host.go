@@ -99,19 +99,22 @@ func asciiHost(s string) (string, bool) {
 
 // validName checks labels. Underscores are let through inside, because real names have
 // them, and not at the ends, where in prose they are markup.
-func validName(h string) bool {
-	if h == "" || len(h) > maxHost {
+func validName[T string | []byte](h T) bool {
+	if len(h) == 0 || len(h) > maxHost {
 		return false
 	}
-	for label := range strings.SplitSeq(h, ".") {
-		if label == "" || len(label) > maxLabel || !alnum(label[0]) || !alnum(label[len(label)-1]) {
-			return false
-		}
-		for i := range len(label) {
-			if c := label[i]; !alnum(c) && c != '-' && c != '_' {
+	start := 0 // of a label
+	for i := 0; i <= len(h); i++ {
+		if i < len(h) && h[i] != '.' {
+			if chars[h[i]]&chrName == 0 {
 				return false
 			}
+			continue
 		}
+		if i == start || i-start > maxLabel || !alnum(h[start]) || !alnum(h[i-1]) {
+			return false
+		}
+		start = i + 1
 	}
 	return true
 }
@@ -133,6 +136,9 @@ func taintName(h string) string {
 }
 
 func isIP(h string) bool {
+	if strings.IndexByte(h, ':') < 0 && (h == "" || !digit(h[len(h)-1])) {
+		return false
+	}
 	_, err := netip.ParseAddr(h)
 	return err == nil
 }
@@ -145,8 +151,13 @@ func hostKey(h, segment string) (kind, string) {
 		}
 		return factTenant, h + "/" + segment
 	}
-	if r := registrable(h); r != "" {
-		return factDomain, r
+	return domainKey(registrable(h), h)
+}
+
+// domainKey is the key of a name and its registered part.
+func domainKey(registered, h string) (kind, string) {
+	if registered != "" {
+		return factDomain, registered
 	}
 	return factHost, h
 }
@@ -155,13 +166,18 @@ func hostKey(h, segment string) (kind, string) {
 // an address, a single label, a public suffix. Names of which many people share the
 // registered part (github.io, slack.com) keep one label more.
 func registrable(h string) string {
+	suffix, _ := publicsuffix.PublicSuffix(h)
+	return registrableUnder(suffix, h)
+}
+
+// registrableUnder is registrable for a name of which the public suffix is known.
+func registrableUnder(suffix, h string) string {
 	if h == "" || strings.IndexByte(h, '.') < 0 || h[0] == '[' || strings.IndexByte(h, ':') >= 0 {
 		return ""
 	}
 	if c := h[len(h)-1]; c >= '0' && c <= '9' && endsInNumber(h) {
 		return ""
 	}
-	suffix, _ := publicsuffix.PublicSuffix(h)
 	r := oneMore(h, suffix)
 	if tenantSuffixes[r] {
 		if more := oneMore(h, r); more != "" {
@@ -183,7 +199,10 @@ func oneMore(h, suffix string) string {
 // knownTop reports that the last labels of h are in use on the internet or reserved
 // for private use and documentation (RFC 2606, RFC 6761, RFC 9476).
 func knownTop(h string) bool {
-	suffix, icann := publicsuffix.PublicSuffix(h)
+	return knownSuffix(publicsuffix.PublicSuffix(h))
+}
+
+func knownSuffix(suffix string, icann bool) bool {
 	return icann || strings.IndexByte(suffix, '.') >= 0 || reservedTops[suffix]
 }
 
@@ -288,10 +307,6 @@ func hasACE(s string) bool {
 		}
 	}
 	return false
-}
-
-func alnum(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z'
 }
 
 func hexDigit(c byte) bool {

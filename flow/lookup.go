@@ -166,7 +166,8 @@ type query struct {
 	part  []uint64
 	short bool // too short for text: words do not count
 
-	pairFacts bool // in text of this family, pairs have sightings of their own
+	pairFacts bool   // in text of this family, pairs have sightings of their own
+	touched   uint64 // nothing of use
 }
 
 func newQuery(*Ledger) *query {
@@ -282,6 +283,7 @@ func (q *query) plainText(s string) {
 
 // untrusted looks every key up. The lock must be held.
 func (q *query) untrusted(l *Ledger) (id uint32, ok bool) {
+	q.ahead(l)
 	for _, h := range q.any {
 		if id, ok := l.facts.get(h); ok {
 			return id, true
@@ -294,6 +296,20 @@ func (q *query) untrusted(l *Ledger) (id uint32, ok bool) {
 		return id, true
 	}
 	return q.account(l)
+}
+
+// ahead has far memory answer for all keys at once.
+func (q *query) ahead(l *Ledger) {
+	q.touched += l.facts.facts.touch(q.any) + l.facts.facts.touch(q.part)
+	if q.short {
+		return
+	}
+	q.touched += l.facts.facts.touch(q.words)
+	if q.pairFacts {
+		q.touched += l.facts.facts.touch(q.pairs)
+	} else {
+		q.touched += l.facts.pairs.touch(q.pairs)
+	}
 }
 
 // sequence reports that all words were seen, each next to the next. The evidence is

@@ -47,7 +47,7 @@ func (s *scanner) domain(b []byte, r int, spaced bool) string {
 		return h
 	}
 	end := r
-	for end < len(b) && end-r < 4*maxHost && (alnum(b[end]) || b[end] == '.' || b[end] == '-' || b[end] == '_' || b[end] >= utf8.RuneSelf && wideInName(b[end:])) {
+	for end < len(b) && end-r < 4*maxHost && (chars[b[end]]&chrName != 0 || b[end] >= utf8.RuneSelf && wideInName(b[end:])) {
 		end++
 	}
 	h := strings.TrimRight(string(b[r:end]), ".-_")
@@ -98,7 +98,7 @@ func (s *scanner) locals(b []byte, domain string) {
 		return
 	}
 	start := len(b)
-	for start > 0 && len(b)-start < maxLocal && (alnum(b[start-1]) || atext(b[start-1]) || b[start-1] >= utf8.RuneSelf) {
+	for start > 0 && len(b)-start < maxLocal && (chars[b[start-1]]&(chrAlnum|chrLocal) != 0 || b[start-1] >= utf8.RuneSelf) {
 		start--
 	}
 	local := b[start:]
@@ -126,7 +126,7 @@ func surrounds(r rune) bool {
 // it does not.
 func asciiPrefix(b []byte) string {
 	i := 0
-	for i < len(b) && i < maxHost && (alnum(b[i]) || b[i] == '.' || b[i] == '-' || b[i] == '_') {
+	for i < len(b) && i < maxHost && chars[b[i]]&chrName != 0 {
 		i++
 	}
 	if i == len(b) || b[i] < utf8.RuneSelf {
@@ -177,7 +177,7 @@ func appendMailbox[T string | []byte](dst []byte, local T) []byte {
 
 // atext reports characters other than letters and digits that a local part may hold
 // unquoted, RFC 5322 section 3.2.3, and the dot.
-func atext(c byte) bool { return strings.IndexByte("!#$%&'*+-/=?^_`{|}~.", c) >= 0 }
+func atext(c byte) bool { return chars[c]&chrLocal != 0 }
 
 // inner reports those of them that join rather than surround.
 func inner(c byte) bool { return c == '.' || c == '_' || c == '+' || c == '-' }

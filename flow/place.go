@@ -45,7 +45,7 @@ func pathBehind(rest []byte) []byte {
 		return nil
 	}
 	end := i
-	for end < len(rest) && end-i < maxPath && rest[end] > ' ' && strings.IndexByte("?#\"<>()[]{}|^`", rest[end]) < 0 {
+	for end < len(rest) && end-i < maxPath && chars[rest[end]]&chrPath != 0 {
 		end++
 	}
 	return rest[i:end]

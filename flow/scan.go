@@ -19,7 +19,7 @@ type scanner struct {
 	take func(kind, uint64) // takes the facts of a lookup; nil when observing
 
 	batch       // facts of an output
-	recentPairs *[32 << 10]uint64
+	recentPairs *recentPairs
 	recent      *recent // facts emitted lately; nil for a lookup
 	filled      func()  // empties the batch when it is full
 	copies      bool    // runs are wanted
@@ -34,12 +34,23 @@ type scanner struct {
 	count   uint64    // how many the text had so far
 	prev    uint64    // hash of the word before
 	chain   [4]uint64 // of the pairs that ended at the last words, by the number of the word
-	v6      int       // no IPv6 address is tried before this offset
+	ahead   ahead
+	v6      int // no IPv6 address is tried before this offset
 }
 
 // recent remembers facts by their low bits, so that common ones are not merged again
 // and again.
 type recent [16 << 10]uint64
+
+// recentPairs is recent for pairs, of which a set keeps 43 bits: the first 15 are the number
+// of a slot, the others stand in it, above a one.
+type recentPairs [1 << pairSlotBits]uint32
+
+const pairSlotBits = 16
+
+func (r *recentPairs) slot(h uint64) (slot *uint32, tag uint32) {
+	return &r[h>>(64-pairSlotBits)], uint32(h>>(64-11-pairBits-1)) | 1
+}
 
 // runWords is how long a run of words is.
 const runWords = 5
@@ -89,6 +100,9 @@ func (s *scanner) text(str string) {
 		str = str[next:]
 	}
 	s.folded(str)
+	if s.ahead.n > 0 {
+		s.takeWords()
+	}
 }
 
 // cutAt finds where the first window of a longer string ends and the next begins: at
@@ -240,5 +254,5 @@ func (s *scanner) authority(b []byte, i int) (next int) {
 }
 
 func authorityByte(c byte) bool {
-	return alnum(c) || c >= utf8.RuneSelf || strings.IndexByte("-._~%!$&*+=:@[]", c) >= 0
+	return chars[c]&chrAuthority != 0
 }

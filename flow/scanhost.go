@@ -3,6 +3,8 @@ package flow
 import (
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/net/publicsuffix"
 )
 
 // dotted emits b[start:end] as a host if it can be one. The path that follows is
@@ -12,7 +14,7 @@ func (s *scanner) dotted(b []byte, start, end int) {
 		return
 	}
 	if start > 0 && b[start-1] == '@' && start != s.urlHost && !pathBehindColon(b[end:]) {
-		s.mailDomain(string(b[start:end]))
+		s.mailDomain(b[start:end])
 		return
 	}
 	var known *uint64
@@ -23,7 +25,8 @@ func (s *scanner) dotted(b []byte, start, end int) {
 			return
 		}
 	}
-	if n, ok := s.known[string(b[start:end])]; ok && n.name == string(b[start:end]) && plainASCII(n.name) && !endsInNumber(n.name) {
+	n, ok := s.known[string(b[start:end])]
+	if ok && n.name == string(b[start:end]) && plainASCII(n.name) && !endsInNumber(n.name) {
 		s.named(n, b[end:])
 		if known != nil {
 			*known = k
@@ -33,7 +36,10 @@ func (s *scanner) dotted(b []byte, start, end int) {
 	h := string(b[start:end])
 	switch {
 	case !endsInNumber(h):
-		s.host(h, b[end:])
+		if !ok {
+			n = s.learn(h)
+		}
+		s.named(n, b[end:])
 		if !plainASCII(h) {
 			s.latin(h)
 		}
@@ -51,36 +57,44 @@ func (s *scanner) dotted(b []byte, start, end int) {
 // labels are words of nobody's: what stands in ana@ourfirm.example is no "ourfirm".
 func (s *scanner) afterAt(b []byte, i int) int {
 	end, dotted := i, false
-	for end < len(b) && end-i < maxHost && (alnum(b[end]) || b[end] == '.' || b[end] == '-' || b[end] == '_') {
+	for end < len(b) && end-i < maxHost && chars[b[end]]&chrName != 0 {
 		dotted = dotted || b[end] == '.' && end > i && end+1 < len(b) && alnum(b[end+1])
 		end++
 	}
 	for end > i && !alnum(b[end-1]) {
 		end--
 	}
-	if !dotted || i == s.urlHost || end < len(b) && b[end] >= utf8.RuneSelf || pathBehindColon(b[end:]) || !alnum(b[i]) || !validName(string(b[i:end])) {
+	if !dotted || i == s.urlHost || end < len(b) && b[end] >= utf8.RuneSelf || pathBehindColon(b[end:]) || !alnum(b[i]) || !validName(b[i:end]) {
 		return i
 	}
-	s.mailDomain(string(b[i:end]))
+	s.mailDomain(b[i:end])
 	return end
 }
 
 // mailDomain emits the domain of an address. It says less than a link does: people at a
 // company's domain write mails, and its web site is not theirs to choose.
-func (s *scanner) mailDomain(h string) {
-	if endsInNumber(h) {
-		if a, ok := numericIPv4(h); ok && looksNumeric(h) {
-			s.emit(factHost, a.String())
-		}
+func (s *scanner) mailDomain(b []byte) {
+	if hexDigit(b[len(b)-1]) && endsInNumber(string(b)) {
+		s.mailAddress4(string(b))
 		return
 	}
-	n := s.nameOf(h)
+	n, ok := s.known[string(b)]
+	if !ok {
+		n = s.learn(string(b))
+	}
 	if !n.valid {
 		return
 	}
 	s.emit(factMailDomain, n.key)
 	if n.glued {
 		s.emit(factMailDomain, s.nameOf(n.name[:strings.LastIndexByte(n.name, '.')]).key)
+	}
+}
+
+// mailAddress4 emits the IPv4 address that stands for the domain of an address.
+func (s *scanner) mailAddress4(h string) {
+	if a, ok := numericIPv4(h); ok && looksNumeric(h) {
+		s.emit(factHost, a.String())
 	}
 }
 
@@ -95,7 +109,7 @@ func behind(rest []byte) int {
 	if len(rest) == 0 || rest[0] != ':' && !slash(rest[0]) {
 		return 0
 	}
-	for i < len(rest) && i < maxPath && rest[i] > ' ' && strings.IndexByte("?#\"<>()[]{}|^`", rest[i]) < 0 {
+	for i < len(rest) && i < maxPath && chars[rest[i]]&chrPath != 0 {
 		i++
 	}
 	return i
@@ -132,12 +146,13 @@ func (s *scanner) named(n hostName, rest []byte) {
 
 // hostName is what there is to know of a name in text.
 type hostName struct {
-	name  string // folded
-	valid bool
-	glued bool // the last label may be the next sentence: x.example.They
-	kind  kind
-	key   string
-	inner string // the IPv4 address that it stands for, as names of nip.io do; "" for none
+	name    string // folded
+	valid   bool
+	glued   bool // the last label may be the next sentence: x.example.They
+	kind    kind
+	key     string
+	tenants bool   // it is one of tenantHosts
+	inner   string // the IPv4 address that it stands for, as names of nip.io do; "" for none
 }
 
 // maxNames is how many names are remembered.
@@ -148,12 +163,21 @@ func (s *scanner) nameOf(h string) hostName {
 	if n, ok := s.known[h]; ok {
 		return n
 	}
+	return s.learn(h)
+}
+
+// learn is nameOf for a name that is not remembered.
+func (s *scanner) learn(h string) hostName {
 	n := hostName{name: taintName(h)}
 	if n.valid = validName(n.name); n.valid {
-		n.kind, n.key = hostKey(n.name, "")
+		suffix, icann := publicsuffix.PublicSuffix(n.name)
+		n.tenants = tenantHosts[n.name]
+		if n.kind, n.key = factHost, n.name; !n.tenants {
+			n.kind, n.key = domainKey(registrableUnder(suffix, n.name), n.name)
+		}
 		n.inner = inner4(n.name)
 		top := strings.LastIndexByte(n.name, '.')
-		n.glued = top > 0 && strings.IndexByte(n.name[:top], '.') > 0 && !knownTop(n.name)
+		n.glued = top > 0 && strings.IndexByte(n.name[:top], '.') > 0 && !knownSuffix(suffix, icann)
 	}
 	if s.take == nil {
 		if len(s.known) >= maxNames {
@@ -170,7 +194,7 @@ func (s *scanner) names(n hostName, rest []byte) {
 		s.name = appendPlaceKey(s.name[:0], h, pathBehind(rest))
 		s.fact(factPlace, s.keys[factPlace].sip(s.name))
 	}
-	if !tenantHosts[h] {
+	if !n.tenants {
 		s.emit(n.kind, n.key)
 		return
 	}
@@ -195,7 +219,7 @@ func firstSegment(rest []byte) string {
 		return ""
 	}
 	end := i
-	for end < len(rest) && end-i < 256 && (alnum(rest[end]) || rest[end] >= utf8.RuneSelf || strings.IndexByte("-_.~%+@", rest[end]) >= 0) {
+	for end < len(rest) && end-i < 256 && chars[rest[end]]&chrSegment != 0 {
 		end++
 	}
 	return segmentKey(string(rest[i:end]))

@@ -23,16 +23,16 @@ func (s *hashSet) room(h uint64, more more) *leaf {
 		s.size += leaves * leafSize
 	}
 	l := s.leaf(h)
-	if len(*l) > s.most || s.doubles {
+	if len(*l) > leafMost || s.doubles {
 		n := len(*l)
 		s.drop(l)
 		s.doubles = len(*l) < n-n/6
 	}
-	if len(*l) > s.most && s.split(g, more) {
+	if len(*l) > leafMost && s.split(g, more) {
 		l = s.leaf(h)
 	}
 	n, spare := len(*l), cap(*l)-(slotRead-s.width)-len(*l)
-	if spare >= s.width && spare >= n/(step(n)+2) {
+	if spare >= s.width && spare >= n/(s.step(n)+2) {
 		return l
 	}
 	next := s.allocated(n)
@@ -47,10 +47,14 @@ func (s *hashSet) room(h uint64, more more) *leaf {
 	return l
 }
 
-// step is the fraction by which a leaf of n bytes grows: a small one is cheap to copy.
-func step(n int) int {
-	if n < leafMost/4 {
+// step is the fraction by which a leaf of n bytes grows: a small one is cheap to copy, and
+// there are more runs than pairs, so that time counts for more.
+func (s *hashSet) step(n int) int {
+	switch {
+	case n < leafMost/4:
 		return 10
+	case s.width == 5:
+		return 3
 	}
 	return 6
 }
@@ -58,7 +62,7 @@ func step(n int) int {
 // allocated returns a leaf for n bytes of slots and some more: as many as the allocator
 // would set aside anyway.
 func (s *hashSet) allocated(n int) leaf {
-	return append(leaf(nil), make(leaf, n+n/step(n)+s.width+slotRead)...)[:0]
+	return append(leaf(nil), make(leaf, n+n/s.step(n)+s.width+slotRead)...)[:0]
 }
 
 // drop drops what stands in a leaf a second time.
@@ -76,10 +80,10 @@ func (s *hashSet) drop(l *leaf) {
 next:
 	for i := 0; i < n; i += s.width {
 		x := binary.LittleEndian.Uint64(b[i:])
-		v := x & s.mask >> (s.num & 63)
+		v := x & s.mask
 		k := v & (size - 1) & 4095
 		for ; s.scratch[k] != 0; k = (k + 1) & (size - 1) & 4095 {
-			if binary.LittleEndian.Uint64(b[int(s.scratch[k])-1:])&s.mask>>(s.num&63) == v {
+			if binary.LittleEndian.Uint64(b[int(s.scratch[k])-1:])&s.mask == v {
 				continue next
 			}
 		}
@@ -105,12 +109,12 @@ func (s *hashSet) split(g *group, more more) bool {
 	for _, l := range *g {
 		all += len(l)
 	}
-	if all < len(*g)*s.most/4 {
+	if all < len(*g)*leafMost/4 {
 		return false
 	}
 	next := make(group, 2*len(*g))
 	grown := leafSize * len(*g)
-	bit := s.bits + s.num + uint(bits.Len(leaves)-bits.Len(uint(len(*g)))) - 1
+	bit := s.bits + uint(bits.Len(leaves)-bits.Len(uint(len(*g)))) - 1
 	for i, l := range *g {
 		n, ones := len(l), 0
 		b := l[:cap(l)]

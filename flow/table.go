@@ -6,7 +6,7 @@ import "slices"
 // pairs and runs of words, for which it is enough to know that they were seen. It is
 // not safe for concurrent use.
 type table struct {
-	facts  hashSet // with the sighting, counted from base
+	facts  factSet // with the sighting, counted from base
 	pairs  hashSet
 	runs   hashSet
 	base   uint32
@@ -16,10 +16,12 @@ type table struct {
 	blind  bool // there was no memory left for evidence: none is kept any more
 	full   bool // nor for facts
 	more   more
+
+	touched uint64 // nothing of use
 }
 
 func (t *table) init(maxBytes int) {
-	t.facts, t.pairs, t.runs = newHashSet(8), newHashSet(4), newHashSet(5)
+	t.facts, t.pairs, t.runs = newFactSet(true), newHashSet(4), newHashSet(5)
 	t.max, t.more, t.places.next = maxBytes, t.afford, 1
 }
 
@@ -52,9 +54,7 @@ func (t *table) get(h uint64) (id uint32, ok bool) {
 // seen before has a smaller one. Of two numbers that are no longer known, 0, none is
 // smaller.
 func (t *table) note(h uint64) {
-	if !t.facts.has(h) {
-		t.add(&t.facts, h, t.nextID())
-	}
+	t.addFact(h, t.nextID())
 }
 
 // nextID is the number that a fact has which is seen next.
@@ -85,7 +85,7 @@ func (t *table) merge(b *batch) {
 	t.holds |= b.holds
 	from, place := 0, 0
 	for _, sp := range b.spans {
-		t.mergeFacts(b, b.facts[from:sp.end], b.places[place:sp.place])
+		t.mergeFacts(b, from, sp.end, b.places[place:sp.place])
 		from, place = sp.end, sp.place
 	}
 	t.mergeSet(&t.pairs, b.pairs)
@@ -95,25 +95,18 @@ func (t *table) merge(b *batch) {
 	}
 }
 
-func (t *table) mergeFacts(b *batch, facts []uint64, place []byte) {
+// mergeFacts takes the facts of one place.
+func (t *table) mergeFacts(b *batch, from, to int, place []byte) {
 	if t.full {
 		return
 	}
 	id, known := t.nextID(), false
-	for i, h := range facts {
+	for i := from; i < to; i++ {
 		if i%touchAhead == 0 {
-			t.facts.touch(facts[i:min(len(facts), i+touchAhead)])
+			t.touched += t.facts.touch(b.facts[i:min(len(b.facts), i+touchAhead)])
 		}
-		num := id
-		if t.blind {
-			num = 0
-		}
-		seen, room := t.facts.meet(h, num)
-		if seen {
+		if t.addFact(b.facts[i], id) {
 			continue
-		}
-		if !room {
-			t.add(&t.facts, h, id)
 		}
 		switch {
 		case t.full:
@@ -132,27 +125,26 @@ func (t *table) mergeSet(s *hashSet, hashes []uint64) {
 			hashes = hashes[n:]
 			continue
 		}
-		t.add(s, hashes[0], 0)
+		if !s.add(hashes[0], t.more) {
+			t.goBlind()
+			t.full = !s.add(hashes[0], t.more)
+		}
 		hashes = hashes[1:]
 	}
 }
 
-// add adds to one of the sets. When there is no memory, evidence is given up for good;
-// when that does not help, the table is full.
-func (t *table) add(s *hashSet, h uint64, id uint32) {
-	if t.blind {
-		id = 0
+// addFact adds a fact, and reports that it was known.
+func (t *table) addFact(h uint64, id uint32) (known bool) {
+	if t.full {
+		return false
 	}
-	if t.full || s.add(h, id, t.more) {
-		return
-	}
-	if !t.blind {
+	known, ok := t.facts.add(h, id, t.more)
+	if !ok {
 		t.goBlind()
-		if s.add(h, 0, t.more) {
-			return
-		}
+		known, ok = t.facts.add(h, id, t.more)
+		t.full = !ok
 	}
-	t.full = true
+	return known
 }
 
 // rebase makes room for sightings, of which a fact has room for 24 bits: at the cost of
@@ -167,8 +159,12 @@ func (t *table) rebase() {
 	}
 }
 
-// goBlind gives up the rest of the evidence, three bytes of eight for each fact.
+// goBlind gives up the rest of the evidence, three bytes of eight for each fact, for good.
+// When that does not help, the table is full.
 func (t *table) goBlind() {
+	if t.blind {
+		return
+	}
 	t.blind = true
 	t.places = sightings{next: 1}
 	t.facts.narrow()

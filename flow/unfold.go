@@ -208,5 +208,5 @@ func tagsEnd(s string, i int) int {
 }
 
 func inToken(c byte) bool {
-	return alnum(c) || c == '@' || c == '.' || c == '-' || c == '_' || c >= utf8.RuneSelf
+	return chars[c]&chrToken != 0
 }

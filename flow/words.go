@@ -134,7 +134,7 @@ func (s *scanner) fact(k kind, h uint64) {
 
 // remember makes s remember nothing of what it took.
 func (s *scanner) remember() {
-	s.recent, s.recentPairs, s.hosts = new(recent), new([32 << 10]uint64), new([4 << 10]uint64)
+	s.recent, s.recentPairs, s.hosts = new(recent), new(recentPairs), new([4 << 10]uint64)
 	s.known = make(map[string]hostName)
 }
 
@@ -144,7 +144,7 @@ func (s *scanner) forget(facts map[uint64]struct{}) {
 		if slot := &s.recent[h%uint64(len(s.recent))]; *slot == h {
 			*slot = 0
 		}
-		if slot := &s.recentPairs[h%uint64(len(s.recentPairs))]; *slot == h {
+		if slot, tag := s.recentPairs.slot(h); *slot == tag {
 			*slot = 0
 		}
 	}
@@ -155,44 +155,32 @@ func (s *scanner) word(w []byte) { s.wordHash(s.keys[factWord].sip(w)) }
 
 // wordHash takes a word, the pair that it makes with the word before it, and the run.
 func (s *scanner) wordHash(h uint64) {
-	if s.take != nil {
-		s.take(factWord, h)
-	} else if slot := &s.recent[h%uint64(len(s.recent))]; *slot != h {
-		*slot = h
-		s.facts = append(s.facts, h)
-		if len(s.facts) == cap(s.facts) {
-			s.filled()
+	if s.take == nil && !s.pairFacts {
+		s.ahead.words[s.ahead.n%aheadWords] = h
+		if s.ahead.n++; s.ahead.n == aheadWords {
+			s.takeWords()
 		}
+		return
 	}
 	s.count++
+	s.fact(factWord, h)
 	if s.count > 1 {
 		p := s.keys[factPair].pair(s.prev, h)
 		s.chain[s.count%4] = p
-		if s.take != nil || s.pairFacts {
-			s.fact(factPair, p)
-		} else if slot := &s.recentPairs[p%uint64(len(s.recentPairs))]; *slot != p {
-			*slot = p
-			s.pairs = append(s.pairs, p)
-		}
-		if s.copies && s.count >= runWords {
-			s.run5(h)
-		}
-		if (len(s.pairs) == cap(s.pairs) || len(s.runs) == cap(s.runs)) && s.take == nil {
-			s.filled()
-		}
+		s.fact(factPair, p)
+	}
+	if s.copies && s.count >= runWords {
+		s.run5(h)
 	}
 	s.prev = h
 }
 
-// run5 takes the run that ends with the word h: two pairs and the word.
+// run5 takes the run that ends with the word h: two pairs and the word. Text of which pairs
+// are facts has none, so that a lookup is made.
 func (s *scanner) run5(h uint64) {
 	k := &s.keys[factRun]
 	run := k.pair(k.pair(s.chain[(s.count-3)%4], s.chain[(s.count-1)%4]), h)
-	if s.take != nil || sampled(run) {
-		s.fact(factRun, run)
-		return
-	}
-	s.runs = append(s.runs, run)
+	s.fact(factRun, run)
 }
 
 func (s *scanner) emit(k kind, text string) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/contract"
@@ -115,9 +116,12 @@ func (st step) result() (doc.Value, error) {
 }
 
 // replay runs one session.
+// cases counts replays: each is a scope of doubt of its own, also beside others.
+var cases atomic.Int64
+
 func (r *replayer) replay(n int, o oracle, prompt string, events []event) (outcome, error) {
 	g := gates[n]
-	s, err := r.engines[n].Session(sallyport.SessionOptions{Caller: "agent", Doubt: "case"})
+	s, err := r.engines[n].Session(sallyport.SessionOptions{Caller: "agent", Doubt: fmt.Sprintf("case %d", cases.Add(1))})
 	if err != nil {
 		return outcome{}, err
 	}

@@ -57,6 +57,7 @@ func TestNoEmptyNames(t *testing.T) {
 
 // maySkip lists the only test files that may skip, with the reason.
 var maySkip = map[string]string{
+	"audit/disk_linux_test.go":            "only root can mount a small disk",
 	"audit/file_test.go":                  "only root can give a file to another user",
 	"bench/agentdojo/golden_test.go":      "the recorded suites are not part of this repository; a failure with CI=true",
 	"confine/osresolve/osresolve_test.go": "symbolic links need a privilege on Windows",

@@ -40,13 +40,18 @@ var mayImport = map[string][]string{
 	"internal/upstream": {"doc", "internal/mcp", "internal/quote", "internal/stdio", "internal/streamhttp"},
 	"internal/bridge":   {"doc", "internal/mcp", "internal/quote", "internal/upstream"},
 
+	// Who calls over the network, and how it gets in.
+	"internal/token":    {},
+	"internal/instance": {},
+	"internal/serve":    {"internal/mcp", "internal/streamhttp", "internal/token"},
+
 	// The edges.
 	"internal/pins":      {".", "contract", "doc"},
 	"internal/config":    {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/quote", "internal/strictyaml", "policy"},
 	"internal/relay":     {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/config", "internal/mcp", "internal/pins", "internal/quote", "internal/stdio", "policy"},
 	"internal/gateway":   {".", "audit", "contract", "doc", "internal/bridge", "internal/mcp", "internal/pins", "internal/quote", "internal/relay", "internal/stdio", "internal/streamhttp", "internal/upstream", "policy"},
 	"internal/decide":    {".", "audit", "contract", "doc", "internal/mcp", "internal/quote", "policy"},
-	"internal/lint":      {".", "contract", "doc", "flow", "internal/config", "internal/quote", "internal/strictyaml", "policy"},
+	"internal/lint":      {".", "audit", "contract", "doc", "flow", "internal/config", "internal/quote", "internal/strictyaml", "policy"},
 	"internal/demo":      {"audit", "internal/quote"},
 	"internal/packscore": {"contract", "doc", "internal/quote", "internal/strictyaml"},
 
@@ -63,6 +68,10 @@ var mayImport = map[string][]string{
 	"e2e":               {},
 	"e2e/copyrelay":     {},
 	"e2e/echoserver":    {},
+	"e2e/rig":           {},
+	"e2e/peer":          {},
+	"e2e/conformance":   {"e2e/rig"},
+	"e2e/soak":          {"e2e/peer", "e2e/rig"},
 
 	// Measurements.
 	"bench/agentdojo": {".", "contract", "doc", "flow", "internal/strictyaml", "policy"},
@@ -86,7 +95,7 @@ var noEngine = []string{
 // thirdParty says who may import a module of others, its tests apart. Whoever is not
 // listed may not.
 var thirdParty = map[string][]string{
-	"github.com/gofrs/flock":                {"audit", "internal/relay"},
+	"github.com/gofrs/flock":                {"audit", "internal/instance", "internal/relay"},
 	"github.com/modelcontextprotocol":       {"internal/demo", "e2e"},
 	"golang.org/x/time":                     {"."},
 	"github.com/nlnwa/whatwg-url":           {"flow"},

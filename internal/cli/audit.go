@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -34,7 +35,9 @@ func newAuditVerify() *cobra.Command {
 		Long: `Follow the hash chain through a log and list every place where records were edited,
 removed, inserted or reordered, or where something else stands, as LOG:line: kind: text.
 A last line that a crash tore is a problem until a gateway has started again and
-sealed it; then it is listed as a repair.
+sealed it; then it is listed as a repair. The older files of a log that was rotated
+(LOG.000001 and so on, compressed or not) are read with it, from the oldest on; one of
+them can be given alone.
 
 Records cut off the end, and a chain rebuilt from some record on, look like a shorter
 or another log: keep the last hash elsewhere, and compare.
@@ -84,14 +87,18 @@ func verifyText(path string, rep *audit.Report) string {
 	name := quote.Text(path, maxErrorLine)
 	var b strings.Builder
 	for _, p := range rep.Repairs {
-		fmt.Fprintf(&b, "%s:%d: repaired: %s\n", name, p.Line, p.Text)
+		fmt.Fprintf(&b, "%s:%d: repaired: %s\n", fileOf(path, p), p.Line, p.Text)
 	}
 	more(&b, rep.MoreRepairs, "repair")
 	for _, p := range rep.Problems {
-		fmt.Fprintf(&b, "%s:%d: %s: %s\n", name, p.Line, p.Kind, p.Text)
+		fmt.Fprintf(&b, "%s:%d: %s: %s\n", fileOf(path, p), p.Line, p.Kind, p.Text)
 	}
 	more(&b, rep.More, "problem")
-	fmt.Fprintf(&b, "log: %s\n", name)
+	fmt.Fprintf(&b, "log: %s", name)
+	if rep.Files > 1 {
+		fmt.Fprintf(&b, " and %s before it", count(rep.Files-1, "file"))
+	}
+	b.WriteByte('\n')
 	fmt.Fprintf(&b, "records: %d", rep.Records)
 	if rep.Records > 0 {
 		fmt.Fprintf(&b, ", from number %d of %s to number %d of %s",
@@ -107,6 +114,14 @@ func verifyText(path string, rep *audit.Report) string {
 	}
 	fmt.Fprintf(&b, "%s. %s\n", state, rep.Conclusion())
 	return b.String()
+}
+
+// fileOf is the file in which a problem is.
+func fileOf(path string, p audit.Problem) string {
+	if p.File != "" {
+		path = filepath.Join(filepath.Dir(path), p.File)
+	}
+	return quote.Text(path, maxErrorLine)
 }
 
 func more(b *strings.Builder, n int64, what string) {

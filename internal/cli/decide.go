@@ -127,7 +127,7 @@ func decideLog(cfg *config.Config, log *slog.Logger) (*audit.Log, error) {
 		log.Info("verdicts are not recorded: the configuration has no audit.path")
 		return nil, nil
 	}
-	return openLog(cfg.Audit.Path, cfg.Audit)
+	return openLog(cfg.Audit.Path, cfg.Audit, log)
 }
 
 func sayDecide(log *slog.Logger, f decideFlags, cfg *config.Config) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"os"
 	"slices"
@@ -297,7 +298,7 @@ func pinsLog(f pinsFlags) (*audit.Log, error) {
 	if err != nil || path == "" {
 		return nil, err
 	}
-	return openLog(path, cfg.Audit)
+	return openLog(path, cfg.Audit, slog.New(slog.DiscardHandler))
 }
 
 func recordAccepted(log *audit.Log, q question) error {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-dev/sallyport/audit"
 	"github.com/sallyport-dev/sallyport/internal/quote"
 	"github.com/sallyport-dev/sallyport/internal/stdio"
 	"github.com/sallyport-dev/sallyport/internal/strictyaml"
@@ -28,8 +29,11 @@ var commands = []func() *cobra.Command{
 	newExplain,
 	newPacks,
 	newPins,
+	newReload,
+	newRun,
 	newSchema,
 	newTest,
+	newToken,
 	newValidate,
 	newVersion,
 	newWrap,
@@ -149,7 +153,7 @@ func failed(err error) error { return &exitError{code: 1, err: err} }
 
 // printError writes "sallyport: …" for each line of err, escaped.
 func printError(w io.Writer, err error) {
-	for line := range strings.Lines(err.Error()) {
+	for line := range strings.Lines(audit.RedactText(err.Error())) {
 		if line = strings.TrimRight(line, "\r\n"); line != "" {
 			// The flag parser indents its suggestions with a tab.
 			line = strings.ReplaceAll(line, "\t", "  ")

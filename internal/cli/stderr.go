@@ -3,8 +3,11 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/sallyport-dev/sallyport/audit"
 )
 
 const (
@@ -15,6 +18,8 @@ const (
 // asyncWriter writes to standard error without ever making the writer wait: a client
 // that does not read our log must not stop the relay. What comes when too much waits is
 // dropped, and the log says how much. Each Write is one line or several whole ones.
+// Credentials in them are replaced as in the audit log: what a server or a reason quotes
+// ends up in files of the client's.
 // Safe for concurrent use.
 type asyncWriter struct {
 	w    io.Writer
@@ -35,11 +40,15 @@ func newAsyncWriter(w io.Writer) *asyncWriter {
 
 // Write never fails: nobody could be told.
 func (a *asyncWriter) Write(p []byte) (int, error) {
+	line := audit.RedactText(string(p))
+	if len(p) > 0 && p[len(p)-1] == '\n' && !strings.HasSuffix(line, "\n") {
+		line += "\n" // a key without an end has taken it
+	}
 	a.mu.Lock()
-	if len(a.waiting)+len(p) > maxWaiting || a.closed {
+	if len(a.waiting)+len(line) > maxWaiting || a.closed {
 		a.dropped++
 	} else {
-		a.waiting = append(a.waiting, p...)
+		a.waiting = append(a.waiting, line...)
 	}
 	a.mu.Unlock()
 	a.ring()

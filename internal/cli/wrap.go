@@ -28,6 +28,8 @@ const exitServerEnded = 5
 
 type wrapFlags struct {
 	name, config, policy, contracts, audit string
+	url                                    string
+	headers                                []string
 	dryRun, verbose                        bool
 	maxMessage                             int
 }
@@ -35,9 +37,9 @@ type wrapFlags struct {
 func newWrap() *cobra.Command {
 	var f wrapFlags
 	cmd := &cobra.Command{
-		Use:   "wrap [flags] -- COMMAND [ARGS…]",
+		Use:   "wrap [flags] {--url URL | -- COMMAND [ARGS…]}",
 		Short: "Front one MCP server over stdio",
-		Long: `Start the MCP server COMMAND and stand between it and the client that launched this
+		Long: `Start the MCP server COMMAND, or reach the one at URL, and stand between it and the client that launched this
 command: every call is decided, recorded, and forwarded or refused.
 
 Without -c the configuration is sallyport/sallyport.yaml in your own configuration
@@ -52,13 +54,28 @@ What COMMAND lists the first time is pinned, for each set of capabilities that a
 A tool that is new or changed later is refused until you have accepted it with
 "sallyport pins accept". Without a place for pins, your state directory, nothing starts.
 
+A server at a URL is on another machine: paths are compared as they are written, and where
+it may write stands in no command line. In --header, ${VARIABLE} keeps a secret out of the
+client's configuration and of the list of processes.
+
 Standard output carries protocol messages only; logs go to standard error.
 
 Exit codes: 0 the client ended, 1 cannot run, 2 the command line is wrong, 5 the server
 ended first.`,
 		Example: `  sallyport wrap -- npx -y @modelcontextprotocol/server-filesystem /home/me/project
-  sallyport wrap -c sallyport.yaml --name mail -- node mail-server.js`,
+  sallyport wrap -c sallyport.yaml --name mail -- node mail-server.js
+  sallyport wrap --url https://forge.example/mcp --header 'Authorization: Bearer ${FORGE_TOKEN}'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(f.headers) > 0 && !cmd.Flags().Changed("url"):
+				return errors.New("--header is for a server at a --url")
+			case cmd.Flags().Changed("url") && len(args) > 0:
+				return errors.New("give a --url or a command, not both")
+			case f.maxMessage < 1<<10 || f.maxMessage > 1<<30:
+				return errors.New("--max-message has to lie between 1024 bytes and 1 GiB (1073741824)")
+			case cmd.Flags().Changed("url"):
+				return wrapURL(f, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			}
 			if len(args) == 0 || cmd.ArgsLenAtDash() != 0 {
 				return errors.New("put the server's command after --, as in: sallyport wrap -- COMMAND ARGS…")
 			}
@@ -67,6 +84,8 @@ ended first.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.name, "name", "", "name of the server in rules, contracts and the log (default: from COMMAND)")
+	fl.StringVar(&f.url, "url", "", "`URL` of a server that is reached over HTTP")
+	fl.StringArrayVar(&f.headers, "header", nil, "`'NAME: VALUE'` sent to it with every request; may be repeated")
 	fl.StringVarP(&f.config, "config", "c", "", "configuration file")
 	fl.StringVar(&f.policy, "policy", "", "policy to use, where the configuration has several")
 	fl.StringVar(&f.contracts, "contracts", "", "file of contracts, added to the configuration's")
@@ -78,9 +97,6 @@ ended first.`,
 }
 
 func wrap(f wrapFlags, command []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	if f.maxMessage < 1<<10 || f.maxMessage > 1<<30 {
-		return errors.New("--max-message has to lie between 1024 bytes and 1 GiB (1073741824)")
-	}
 	level := slog.LevelInfo
 	if f.verbose {
 		level = slog.LevelDebug

@@ -91,7 +91,7 @@ func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, e
 		return nil, err
 	}
 	if auditPath != "" {
-		if s.log, err = openLog(auditPath, cfg.Audit); err != nil {
+		if s.log, err = openLog(auditPath, cfg.Audit, log); err != nil {
 			return nil, err
 		}
 		s.relay.Audit = s.log
@@ -169,17 +169,22 @@ func pinStore(o own) (*pins.Store, error) {
 	return pins.Open(filepath.Join(filepath.Dir(o.stateLog), "pins"))
 }
 
-func openLog(path string, a config.Audit) (*audit.Log, error) {
-	key := os.Getenv("SALLYPORT_AUDIT_KEY")
-	r := audit.Redaction{KeyPatterns: a.KeyPatterns, Selectors: a.Redact, MaxValue: a.MaxValue, DropArguments: a.DropArguments}
-	if key != "" {
-		r.Key = []byte(key)
-	}
-	log, err := audit.Open(path, audit.Options{Redaction: r, NoChain: a.NoChain})
+func openLog(path string, a config.Audit, said *slog.Logger) (*audit.Log, error) {
+	opt := auditOptions(a)
+	opt.Warn = func(what string, err error) { said.Error(what, "log", path, "error", err) }
+	log, err := audit.Open(path, opt)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return log, nil
+}
+
+func auditOptions(a config.Audit) audit.Options {
+	r := audit.Redaction{KeyPatterns: a.KeyPatterns, Selectors: a.Redact, MaxValue: a.MaxValue, DropArguments: a.DropArguments}
+	if key := os.Getenv("SALLYPORT_AUDIT_KEY"); key != "" {
+		r.Key = []byte(key)
+	}
+	return audit.Options{Redaction: r, NoChain: a.NoChain, Sync: a.Sync, Rotate: a.Rotate}
 }
 
 // writeRoots are the directories that the server's own command line names by
@@ -223,7 +228,7 @@ func sayStart(log *slog.Logger, f wrapFlags, cfg *config.Config, pol *policy.Pol
 		log.Info("no policy is configured: every tool, resource and prompt is allowed; packs, the fallback contracts and the flow check are what guards")
 	}
 	for _, f := range lint.Check(cfg, lint.Options{Now: time.Now()}).Findings {
-		if f.Severity >= lint.Warning {
+		if f.Severity >= lint.Warning && f.Code != "SP111" { // one server has no prefix
 			log.Warn(f.Text, "code", f.Code, "at", f.Place())
 		}
 	}
@@ -234,7 +239,7 @@ func sayStart(log *slog.Logger, f wrapFlags, cfg *config.Config, pol *policy.Pol
 	}
 	for _, section := range []string{"server", "upstreams", "tokens"} {
 		if len(cfg.Sources) > 0 && cfg.Sources[0].Root.Get(section) != nil {
-			log.Info("this section of the configuration is not used: wrap fronts the one server of its command line, and its caller is always local", "section", section)
+			log.Info("this section of the configuration is not used: wrap fronts the one server of its command line, and its caller is always local; sallyport run uses it", "section", section)
 		}
 	}
 	if auditPath == "" {

@@ -4,7 +4,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
+	"github.com/sallyport-dev/sallyport/audit"
 	"github.com/sallyport-dev/sallyport/doc"
 	"github.com/sallyport-dev/sallyport/internal/strictyaml"
 )
@@ -13,11 +15,19 @@ const (
 	maxPattern  = 1000    // bytes of one regular expression
 	minMaxValue = 16      // bytes; less shows nothing
 	maxMaxValue = 1 << 20 // bytes
+
+	minMaxSize = 1 << 20 // bytes of a log's file; one record can have 100 KB
+	maxMaxSize = 1 << 40
+	minMaxAge  = time.Second
+	maxMaxAge  = 10 * 365 * 24 * time.Hour
+	maxKeep    = 100_000 // files
 )
 
 var auditKeys = []string{
-	"path", "hash_chain", "include_arguments", "max_value_length", "redact", "redact_key_patterns", "on_failure",
+	"path", "hash_chain", "include_arguments", "max_value_length", "redact", "redact_key_patterns", "on_failure", "sync", "rotate",
 }
+
+var rotateKeys = []string{"max_size", "max_age", "keep", "compress"}
 
 func (c *Config) readAudit(n *strictyaml.Node, p *strictyaml.Problems) {
 	fields, ok := n.Fields(p, auditKeys, nil)
@@ -50,8 +60,40 @@ func (c *Config) readAudit(n *strictyaml.Node, p *strictyaml.Problems) {
 		case "on_failure":
 			s, _ := f.OneOf(p, "deny", "continue")
 			a.ContinueOnFailed = s == "continue"
+		case "sync":
+			s, _ := f.OneOf(p, "always", "interval", "none")
+			a.Sync = map[string]audit.Sync{"always": audit.SyncAlways, "none": audit.SyncNone}[s]
+		case "rotate":
+			a.Rotate = readRotate(f, p)
 		}
 	}
+}
+
+func readRotate(n *strictyaml.Node, p *strictyaml.Problems) (r audit.Rotation) {
+	fields, ok := n.Fields(p, rotateKeys, nil)
+	if !ok {
+		return r
+	}
+	for name, f := range fields {
+		switch name {
+		case "max_size":
+			r.MaxSize = readSize(f, p, minMaxSize, maxMaxSize)
+		case "max_age":
+			r.MaxAge = readDuration(f, p, minMaxAge, maxMaxAge)
+		case "keep":
+			k, ok := f.Int(p)
+			if ok && (k < 1 || k > maxKeep) {
+				p.Add(f, "write how many older files are kept, from 1 to %d; leave the key out to keep all", maxKeep)
+			}
+			r.Keep = int(min(max(k, 1), maxKeep))
+		case "compress":
+			r.Compress, _ = f.Bool(p)
+		}
+	}
+	if fields["max_size"] == nil && fields["max_age"] == nil {
+		p.Add(n, "rotate says neither max_size nor max_age, so nothing is rotated; write max_size: 100MiB")
+	}
+	return r
 }
 
 // readPath makes a path absolute: relative ones start at the configuration's

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sallyport-dev/sallyport"
 
+	"github.com/sallyport-dev/sallyport/audit"
 	"github.com/sallyport-dev/sallyport/contract"
 	"github.com/sallyport-dev/sallyport/doc"
 	"github.com/sallyport-dev/sallyport/internal/quote"
@@ -75,6 +76,8 @@ type Audit struct {
 	Redact           []doc.Selector
 	KeyPatterns      []*regexp.Regexp // nil: the log's defaults; empty: none
 	ContinueOnFailed bool             // on_failure: continue
+	Sync             audit.Sync
+	Rotate           audit.Rotation
 }
 
 // DefaultMaxValue is how many bytes of one string the log keeps unless told otherwise.

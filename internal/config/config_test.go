@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sallyport-dev/sallyport"
+	"github.com/sallyport-dev/sallyport/audit"
 
 	"github.com/sallyport-dev/sallyport/internal/strictyaml"
 	"github.com/sallyport-dev/sallyport/policy"
@@ -43,6 +45,35 @@ func TestDefaults(t *testing.T) {
 	d := Default()
 	if d.Mode != c.Mode || d.Flow != c.Flow || d.Audit.MaxValue != c.Audit.MaxValue {
 		t.Errorf("a file that says nothing differs from no file: %+v, %+v", c, d)
+	}
+}
+
+func TestRotateAndSync(t *testing.T) {
+	a := load(t, "version: 1\naudit: {sync: always, rotate: {max_size: 100MiB, max_age: 7d, keep: 3, compress: true}}\n").Audit
+	if a.Sync != audit.SyncAlways || a.Rotate != (audit.Rotation{MaxSize: 100 << 20, MaxAge: 7 * 24 * time.Hour, Keep: 3, Compress: true}) {
+		t.Errorf("audit %+v", a)
+	}
+	if a = load(t, "version: 1\naudit: {rotate: {max_size: 2MB}}\n").Audit; a.Sync != audit.SyncInterval || a.Rotate.MaxSize != 2_000_000 {
+		t.Errorf("audit %+v", a)
+	}
+	for in, want := range map[string]string{
+		"sync: sometimes":                  "always",
+		"rotate: {}":                       "max_size",
+		"rotate: {keep: 3}":                "neither max_size nor max_age",
+		"rotate: {max_size: 100}":          "a number and its unit",
+		"rotate: {max_size: MiB}":          "a number and its unit",
+		"rotate: {max_size: +5MiB}":        "a number and its unit",
+		"rotate: {max_size: 1KiB}":         "write a size from 1MiB to 1024GiB",
+		"rotate: {max_size: 99999999GiB}":  "write a size from 1MiB to 1024GiB",
+		"rotate: {max_size: [1MiB]}":       "",
+		"rotate: {max_age: 5}":             "30s or 5m",
+		"rotate: {max_age: 1d, keep: 0}":   "leave the key out to keep all",
+		"rotate: {max_age: 1d, sise: 1GB}": "sise",
+	} {
+		_, err := Load("s.yaml", []byte("version: 1\naudit: {"+in+"}\n"), Options{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v does not say %q", in, err, want)
+		}
 	}
 }
 

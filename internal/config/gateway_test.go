@@ -17,6 +17,12 @@ server:
   namespace: always
   namespace_separator: "."
   upstream_timeout: 500ms
+  allowed_hosts: [gate.example, "[::1]:8443"]
+  allowed_origins: [https://app.example, "http://localhost:3000"]
+  public_url: https://gate.example/mcp
+  session_idle: 1h
+  max_body_mb: 2
+  drain_timeout: 5m
 upstreams:
   hass:
     transport: stdio
@@ -25,11 +31,16 @@ upstreams:
     env: {TOKEN: "x${DIR}", B: ""}
     inherit_env: [PATH, HOME]
     cwd: sub
+    session: shared
+    idle: 1m
+    start_timeout: 2m
+    max_sessions: 3
   github:
     transport: http
     url: https://api.example.com/mcp?a=b
     headers: {Authorization: "Bearer ${DIR}"}
     timeout: 2m
+    ca_file: ca.pem
 policies:
   p:
     rules:
@@ -48,17 +59,23 @@ func TestGatewaySections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Server{"front", "ask ann", NamespaceAlways, ".", 500 * time.Millisecond}); c.Server != want {
-		t.Errorf("server %+v, want %+v", c.Server, want)
+	wantServer := Server{
+		Name: "front", Instructions: "ask ann", Namespace: NamespaceAlways, Separator: ".", UpstreamTimeout: 500 * time.Millisecond,
+		AllowedHosts: []string{"gate.example", "[::1]:8443"}, AllowedOrigins: []string{"https://app.example", "http://localhost:3000"},
+		PublicURL: "https://gate.example/mcp", SessionIdle: time.Hour, MaxBody: 2 << 20, DrainTimeout: 5 * time.Minute,
+	}
+	if !reflect.DeepEqual(c.Server, wantServer) {
+		t.Errorf("server %+v, want %+v", c.Server, wantServer)
 	}
 	for i, want := range []Upstream{
 		{
-			Name: "hass", Source: file + ":10:3", Command: "uvx", Args: []string{"hass-mcp", ""},
+			Name: "hass", Source: file + ":16:3", Command: "uvx", Args: []string{"hass-mcp", ""},
 			Env: []Setting{{"TOKEN", "x/var/log"}, {"B", ""}}, InheritEnv: []string{"PATH", "HOME"}, Cwd: filepath.Join(filepath.Dir(file), "sub"),
+			Shared: true, Idle: time.Minute, StartTimeout: 2 * time.Minute, MaxSessions: 3,
 		},
 		{
-			Name: "github", Source: file + ":17:3", Transport: HTTP, Timeout: 2 * time.Minute, URL: "https://api.example.com/mcp?a=b",
-			Headers: []Setting{{"Authorization", "Bearer /var/log"}},
+			Name: "github", Source: file + ":27:3", Transport: HTTP, Timeout: 2 * time.Minute, URL: "https://api.example.com/mcp?a=b",
+			Headers: []Setting{{"Authorization", "Bearer /var/log"}}, CAFile: filepath.Join(filepath.Dir(file), "ca.pem"),
 		},
 	} {
 		if got := *c.Upstreams[i]; !reflect.DeepEqual(got, want) {
@@ -85,7 +102,10 @@ func TestGatewaySections(t *testing.T) {
 
 func TestGatewayDefaults(t *testing.T) {
 	c := load(t, "version: 1\n")
-	if want := (Server{Name: "sallyport", Separator: "__", UpstreamTimeout: 30 * time.Second}); c.Server != want || Default().Server != want {
+	want := Server{
+		Name: "sallyport", Separator: "__", UpstreamTimeout: 30 * time.Second, SessionIdle: 8 * time.Hour, MaxBody: 64 << 20, DrainTimeout: 30 * time.Second,
+	}
+	if !reflect.DeepEqual(c.Server, want) || !reflect.DeepEqual(Default().Server, want) {
 		t.Errorf("%+v, %+v", c.Server, Default().Server)
 	}
 	if c.Upstreams != nil || c.Tokens != nil || len(c.RateLimits) != 0 {

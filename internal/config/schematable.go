@@ -12,11 +12,15 @@ const (
 	upstreamForm  = `^[A-Za-z0-9_.-]{1,64}$`
 	variableForm  = `^[A-Za-z_][A-Za-z0-9_]*$`
 	durationForm  = `^[0-9]+(ms|s|m|h|d)$`
+	sizeForm      = `^[0-9]+([KMG]i?B)$`
 	separatorForm = `^[A-Za-z0-9_.-]{1,8}$`
 	selectorForm  = `^(args|tool|upstream|resource|prompt|caller)([.\[].*)?$`
 	argumentsForm = `^args([.\[].*)?$`
 	absoluteForm  = `^(/|[A-Za-z]:[/\\]|\\\\)`
 	hostForm      = `^[^/@\s]+$`
+	callHostForm  = `^([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:[1-9][0-9]{0,4})?$`
+	originForm    = `^https?://([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:[1-9][0-9]{0,4})?$`
+	publicForm    = `^https?://[^\s#\\@?]+$`
 	headerForm    = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"
 )
 
@@ -58,6 +62,12 @@ var objects = []object{
 		{"namespace", "when tools get their upstream's name in front: auto with two upstreams or more; default auto", enum("auto", "always", "never"), false},
 		{"namespace_separator", "what stands between; default __", shaped(separatorForm), false},
 		{"upstream_timeout", "for upstreams that set none; default 30s", ref("duration"), false},
+		{"allowed_hosts", "HTTP: values of Host that are taken, with or without a port; default any, and on a loopback address its own names", list(shaped(callHostForm)), false},
+		{"allowed_origins", "HTTP: origins whose pages may call, https://app.example; default none but the endpoint's own", list(shaped(originForm)), false},
+		{"public_url", "HTTP: the endpoint as clients reach it, if something stands in front of the gateway", shaped(publicForm), false},
+		{"session_idle", "without a request, after which a session ends and what it saw is forgotten; default 8h", ref("duration"), false},
+		{"max_body_mb", "HTTP: size of a request in MiB; default 64", integer(1, mostBody), false},
+		{"drain_timeout", "that open calls get when the gateway stops; default 30s", ref("duration"), false},
 	}, nil},
 	{"upstream", "one MCP server", []key{
 		{"transport", "a child process, or Streamable HTTP", enum("stdio", "http"), true},
@@ -68,10 +78,15 @@ var objects = []object{
 		{"cwd", "stdio: the directory it is started in, relative to this file; default the gateway's own", text(), false},
 		{"url", "http: the endpoint", shaped(`^https?://[^\s#\\@]+$`), false},
 		{"headers", "http: headers sent with every request", byName(headerForm, typed("string"), 0), false},
+		{"ca_file", "http: certificates (PEM) to trust beside the system's, relative to this file", text(), false},
 		{"timeout", "for one request; default server.upstream_timeout", ref("duration"), false},
+		{"session", "caller: each has a conversation of its own; shared: all have one, for a server that keeps nothing of its callers; default caller", enum("caller", "shared"), false},
+		{"idle", "without a message, after which a conversation ends; default 15m", ref("duration"), false},
+		{"start_timeout", "for the server to start or to be reached, and to say hello; default 60s", ref("duration"), false},
+		{"max_sessions", "conversations at once; default 64", integer(1, maxSessions), false},
 	}, fragment{{"allOf", []any{
-		when("transport", "stdio", []string{"command"}, []string{"url", "headers"}),
-		when("transport", "http", []string{"url"}, []string{"command", "args", "env", "inherit_env", "cwd"}),
+		when("transport", "stdio", []string{"command"}, httpOnly),
+		when("transport", "http", []string{"url"}, stdioOnly),
 	}}}},
 	{"contract", "what a tool does; it replaces the pack's and the fallback's", []key{
 		{"exfiltrating", "the tool sends something out: its destinations are checked", typed("boolean"), false},
@@ -162,7 +177,15 @@ var objects = []object{
 		{"redact", "selectors of arguments that are replaced by a digest", listOrNone(shaped(argumentsForm)), false},
 		{"redact_key_patterns", "RE2 patterns of keys whose values are replaced", listOrNone(typed("string")), false},
 		{"on_failure", "a verdict that cannot be written: refuse the call, or let it run; default deny", enum("deny", "continue"), false},
+		{"sync", "when records are forced to the disk: always before they count, or every second (interval), or when the system likes (none); default interval", enum("always", "interval", "none"), false},
+		{"rotate", "when the log goes on in a new file; default never", ref("rotate"), false},
 	}, nil},
+	{"rotate", "when the log goes on in a new file", []key{
+		{"max_size", "of one file: 100MiB", shaped(sizeForm), false},
+		{"max_age", "of a file, from its first record: 7d", ref("duration"), false},
+		{"keep", "older files that are kept; default all", integer(1, maxKeep), false},
+		{"compress", "older files, by gzip; default false", typed("boolean"), false},
+	}, fragment{{"anyOf", []any{fragment{{"required", []string{"max_size"}}}, fragment{{"required", []string{"max_age"}}}}}}},
 }
 
 // sends is what an entry with destinations has to say.

@@ -15,6 +15,14 @@ type Server struct {
 	Namespace       Namespace
 	Separator       string        // between an upstream's name and a tool's
 	UpstreamTimeout time.Duration // for an upstream that sets none
+
+	// Of HTTP.
+	AllowedHosts   []string      // values of Host that are taken, with or without a port; none: the listener's own
+	AllowedOrigins []string      // scheme://host[:port] of pages that may call
+	PublicURL      string        // the endpoint as clients reach it; "": not known
+	SessionIdle    time.Duration // without a request, after which a session ends and what it saw is forgotten
+	MaxBody        int64         // bytes of one request
+	DrainTimeout   time.Duration // that open calls get when the gateway stops
 }
 
 // Namespace says when the names of tools get their upstream's name in front.
@@ -35,14 +43,21 @@ const (
 	maxInstructions = 16 << 10 // bytes
 	minTimeout      = 100 * time.Millisecond
 	maxTimeout      = 24 * time.Hour
+	mostBody        = 1024 // MiB
 )
 
 // defaultServer is what holds without a server section.
 func defaultServer() Server {
-	return Server{Name: "sallyport", Separator: "__", UpstreamTimeout: 30 * time.Second}
+	return Server{
+		Name: "sallyport", Separator: "__", UpstreamTimeout: 30 * time.Second,
+		SessionIdle: 8 * time.Hour, MaxBody: 64 << 20, DrainTimeout: 30 * time.Second,
+	}
 }
 
-var serverKeys = []string{"name", "instructions", "namespace", "namespace_separator", "upstream_timeout"}
+var serverKeys = []string{
+	"name", "instructions", "namespace", "namespace_separator", "upstream_timeout",
+	"allowed_hosts", "allowed_origins", "public_url", "session_idle", "max_body_mb", "drain_timeout",
+}
 
 func (c *Config) readServer(n *strictyaml.Node, p *strictyaml.Problems) {
 	fields, ok := n.Fields(p, serverKeys, nil)
@@ -80,6 +95,18 @@ func (c *Config) readServer(n *strictyaml.Node, p *strictyaml.Problems) {
 			}
 		case "upstream_timeout":
 			s.UpstreamTimeout = readDuration(f, p, minTimeout, maxTimeout)
+		case "session_idle":
+			s.SessionIdle = readDuration(f, p, minIdle, maxIdle)
+		case "drain_timeout":
+			s.DrainTimeout = readDuration(f, p, minTimeout, maxTimeout)
+		case "max_body_mb":
+			mb, ok := f.Int(p)
+			if ok && (mb < 1 || mb > mostBody) {
+				p.Add(f, "write 1 to %d megabytes", mostBody)
+			}
+			s.MaxBody = min(max(mb, 1), mostBody) << 20
+		default:
+			s.readAddress(key, f, p)
 		}
 	}
 }

@@ -34,6 +34,11 @@ type Upstream struct {
 	Transport Transport
 	Timeout   time.Duration // 0: the server section's
 
+	Shared       bool          // session: shared: callers share one conversation with it
+	Idle         time.Duration // without a message, after which a conversation ends; 0: the gateway's default
+	StartTimeout time.Duration // for it to be reached and to say hello; 0: the gateway's default
+	MaxSessions  int           // conversations at once; 0: the gateway's default
+
 	// Of stdio.
 	Command    string
 	Args       []string
@@ -44,6 +49,7 @@ type Upstream struct {
 	// Of http.
 	URL     string // absolute, http or https, without user information and fragment
 	Headers []Setting
+	CAFile  string // absolute: certificates that are trusted beside the system's; "": none
 }
 
 // Setting is one name and its value, in the order of the file.
@@ -53,12 +59,18 @@ const (
 	maxUpstreams    = 200
 	maxUpstreamName = 64 // bytes; the name stands in front of names of tools
 	maxURL          = 2000
+	minIdle         = time.Second
+	maxIdle         = 31 * 24 * time.Hour
+	maxSessions     = 10_000
 )
 
 var (
-	stdioKeys    = []string{"transport", "command", "args", "env", "inherit_env", "cwd", "timeout"}
-	httpKeys     = []string{"transport", "url", "headers", "timeout"}
-	upstreamKeys = []string{"transport", "command", "args", "env", "inherit_env", "cwd", "url", "headers", "timeout"}
+	bothKeys     = []string{"transport", "timeout", "session", "idle", "start_timeout", "max_sessions"}
+	stdioOnly    = []string{"command", "args", "env", "inherit_env", "cwd"}
+	httpOnly     = []string{"url", "headers", "ca_file"}
+	stdioKeys    = slices.Concat(bothKeys, stdioOnly)
+	httpKeys     = slices.Concat(bothKeys, httpOnly)
+	upstreamKeys = slices.Concat(bothKeys, stdioOnly, httpOnly)
 )
 
 func (c *Config) readUpstreams(n *strictyaml.Node, p *strictyaml.Problems) {
@@ -112,12 +124,37 @@ func (u *Upstream) read(e strictyaml.Entry, p *strictyaml.Problems, file string)
 	if f := fields["timeout"]; f != nil {
 		u.Timeout = readDuration(f, p, minTimeout, maxTimeout)
 	}
+	u.readSession(fields, p)
 	u.readChild(fields, p, file)
 	if f := fields["url"]; f != nil {
 		u.URL = readURL(f, p)
 	}
 	if f := fields["headers"]; f != nil {
 		u.Headers = readHeaders(f, p)
+	}
+	if f := fields["ca_file"]; f != nil {
+		u.CAFile = readFileName(f, p, file, "write the file with the certificates, in PEM form")
+	}
+}
+
+// readSession reads whose conversations there are with the upstream, and how many.
+func (u *Upstream) readSession(fields map[string]*strictyaml.Node, p *strictyaml.Problems) {
+	if f := fields["session"]; f != nil {
+		s, _ := f.OneOf(p, "caller", "shared")
+		u.Shared = s == "shared"
+	}
+	if f := fields["idle"]; f != nil {
+		u.Idle = readDuration(f, p, minIdle, maxIdle)
+	}
+	if f := fields["start_timeout"]; f != nil {
+		u.StartTimeout = readDuration(f, p, minTimeout, maxTimeout)
+	}
+	if f := fields["max_sessions"]; f != nil {
+		n, ok := f.Int(p)
+		if ok && (n < 1 || n > maxSessions) {
+			p.Add(f, "write a number of conversations from 1 to %d", maxSessions)
+		}
+		u.MaxSessions = int(min(max(n, 1), maxSessions))
 	}
 }
 

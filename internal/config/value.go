@@ -73,6 +73,46 @@ func showDuration(d time.Duration) string {
 	return d.String()
 }
 
+// sizes are the units of a number of bytes.
+var sizes = []struct {
+	name string
+	size int64
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}}
+
+// readSize reads one whole number and one unit, 100MiB, between least and most bytes.
+func readSize(n *strictyaml.Node, p *strictyaml.Problems, least, most int64) int64 {
+	if n.IsList() || n.IsMapping() || n.IsNull() {
+		n.Str(p)
+		return least
+	}
+	for _, u := range sizes {
+		digits, ok := strings.CutSuffix(n.Text(), u.name)
+		if !ok {
+			continue
+		}
+		v, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil || v < 0 || digits[0] < '0' || digits[0] > '9' {
+			break
+		}
+		if v > most/u.size || v*u.size < least {
+			p.Add(n, "write a size from %s to %s", showSize(least), showSize(most))
+			return least
+		}
+		return v * u.size
+	}
+	p.Add(n, "write a number and its unit, such as 100MiB (KiB, MiB, GiB, KB, MB, GB), not %s", strictyaml.Quote(n.Text()))
+	return least
+}
+
+func showSize(v int64) string {
+	for _, u := range []int{2, 1, 0} {
+		if v%sizes[u].size == 0 {
+			return strconv.FormatInt(v/sizes[u].size, 10) + sizes[u].name
+		}
+	}
+	return strconv.FormatInt(v, 10) + " bytes"
+}
+
 // isVariable reports the name of an environment variable.
 func isVariable(s string) bool {
 	for i := range len(s) {
@@ -105,4 +145,19 @@ func absolute(n *strictyaml.Node, p *strictyaml.Problems, file, s string) (path 
 		s = filepath.Join(dir, s)
 	}
 	return filepath.Clean(s), true
+}
+
+// readFileName reads the name of a file that is opened later; what says what to write
+// where there is none.
+func readFileName(n *strictyaml.Node, p *strictyaml.Problems, file, what string) string {
+	s, ok := n.Str(p)
+	if !ok {
+		return ""
+	}
+	if s == "" || strings.HasSuffix(s, "/") || filepath.Base(s) == "." || filepath.Base(s) == ".." {
+		p.Add(n, "%s", what)
+		return ""
+	}
+	path, _ := absolute(n, p, file, s)
+	return path
 }

@@ -24,6 +24,7 @@ var Codes = []Code{
 	{"SP108", "never-true", Error, "", "operators of one constraint that no value passes together, such as gt: 50 and lt: 10"},
 	{"SP109", "pattern-outside-enum", Warning, "tools", "a pattern that matches none of the values in the schema's enum; an error for deny and ask"},
 	{"SP110", "tool-not-named", Note, "tools", "listed tools that no rule of a policy names, but by *"},
+	{"SP111", "name-without-prefix", Warning, "", "a rule, or a contract, with a name that no tool has for clients, or for its server, because upstreams' names stand in front; an error for deny and ask; the gateway does not start"},
 
 	{"SP201", "pattern-narrows-nothing", Warning, "", "a pattern that every text matches, such as .*"},
 	{"SP202", "redundant-anchor", Note, "", "^, $, \\A or \\z in a pattern that has to match in full anyway"},
@@ -64,6 +65,7 @@ var Codes = []Code{
 	{"SP406", "token-expired", Warning, "", "a token that is valid no more"},
 	{"SP407", "token-too-short", Warning, "", "a token whose value can be guessed"},
 	{"SP408", "policy-without-token", Warning, "", "a policy that no token reaches, in a file with tokens"},
+	{"SP409", "shared-session", Warning, "", "an upstream with session: shared, in a file with several tokens: what one caller makes it keep, the others meet"},
 
 	{"SP501", "dry-run", Warning, "", "mode: dry-run, of the file or of a policy"},
 	{"SP502", "nothing-recorded", Warning, "", "audit.path: null"},
@@ -71,6 +73,7 @@ var Codes = []Code{
 	{"SP504", "unrecorded-calls-run", Warning, "", "audit.on_failure: continue"},
 	{"SP505", "nothing-redacted", Warning, "", "audit.redact_key_patterns: []"},
 	{"SP506", "no-policy", Note, "", "no policy is defined, so every tool is allowed and contracts and the flow guard"},
+	{"SP507", "not-forced-to-disk", Note, "", "audit.sync: none"},
 
 	{"SP901", "accept-without-reason", Warning, "", "an accept comment without a reason, without a code or not spelled right; it accepts nothing"},
 	{"SP902", "accept-of-nothing", Warning, "", "an accept comment for a finding that is not there"},

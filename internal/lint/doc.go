@@ -25,6 +25,7 @@
 //	SP108  error    never-true: operators of one constraint that no value passes together, such as gt: 50 and lt: 10
 //	SP109  warning  pattern-outside-enum (tools): a pattern that matches none of the values in the schema's enum; an error for deny and ask
 //	SP110  note     tool-not-named (tools): listed tools that no rule of a policy names, but by *
+//	SP111  warning  name-without-prefix: a rule, or a contract, with a name that no tool has for clients, or for its server, because upstreams' names stand in front; an error for deny and ask; the gateway does not start
 //	SP201  warning  pattern-narrows-nothing: a pattern that every text matches, such as .*
 //	SP202  note     redundant-anchor: ^, $, \A or \z in a pattern that has to match in full anyway
 //	SP203  warning  glob-looks-like-regex: a glob with .*, ^, $, | or the like, which stand for themselves there
@@ -62,12 +63,14 @@
 //	SP406  warning  token-expired: a token that is valid no more
 //	SP407  warning  token-too-short: a token whose value can be guessed
 //	SP408  warning  policy-without-token: a policy that no token reaches, in a file with tokens
+//	SP409  warning  shared-session: an upstream with session: shared, in a file with several tokens: what one caller makes it keep, the others meet
 //	SP501  warning  dry-run: mode: dry-run, of the file or of a policy
 //	SP502  warning  nothing-recorded: audit.path: null
 //	SP503  warning  no-chain: audit.hash_chain: false
 //	SP504  warning  unrecorded-calls-run: audit.on_failure: continue
 //	SP505  warning  nothing-redacted: audit.redact_key_patterns: []
 //	SP506  note     no-policy: no policy is defined, so every tool is allowed and contracts and the flow guard
+//	SP507  note     not-forced-to-disk: audit.sync: none
 //	SP901  warning  accept-without-reason: an accept comment without a reason, without a code or not spelled right; it accepts nothing
 //	SP902  warning  accept-of-nothing: an accept comment for a finding that is not there
 //

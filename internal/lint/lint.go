@@ -52,6 +52,7 @@ func Check(c *config.Config, opt Options) Report {
 	k.upstreams()
 	k.secrets()
 	k.contracts()
+	k.prefixes()
 	for _, p := range k.policies {
 		k.policy(p)
 	}

@@ -19,6 +19,7 @@ var shapes = []struct {
 	re   *regexp.Regexp
 }{
 	{"a private key", regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----|AGE-SECRET-KEY-1[0-9A-Z]{20,}`)},
+	{"a token of this gateway", regexp.MustCompile(`\bsp_[a-z2-7]{52}\b`)},
 	{"a GitHub token", regexp.MustCompile(`\b(gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,})`)},
 	{"a GitLab token", regexp.MustCompile(`\bgl(pat|ptt|dt|rt|soat)-[A-Za-z0-9_-]{20,}`)},
 	{"a Slack token", regexp.MustCompile(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}|\bxapp-[A-Za-z0-9-]{10,}|hooks\.slack\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]{16,}`)},
@@ -261,6 +262,10 @@ var runners = map[string]bool{"npx": true, "bunx": true, "pnpx": true, "uvx": tr
 func (k *check) upstreams() {
 	for _, u := range k.config.Upstreams {
 		n := k.root.Get("upstreams").Get(u.Name)
+		if u.Shared && len(k.config.Tokens) > 1 {
+			k.add(n.Get("session"), "SP409", "write caller, unless the server keeps nothing of whoever calls it",
+				"all callers share one conversation with the upstream "+show(u.Name)+": what it keeps of one, the others meet")
+		}
 		if u.Transport == config.HTTP {
 			if parsed, err := url.Parse(u.URL); err == nil && parsed.Scheme == "http" && !loopback(parsed.Hostname()) {
 				k.add(n.Get("url"), "SP402", "write https://", "the upstream "+show(u.Name)+" is reached over http: who is on the way reads and changes what it says")

@@ -8,12 +8,12 @@ import (
 func TestShapes(t *testing.T) {
 	a := strings.Repeat("a1B2", 12)
 	for s, want := range map[string]bool{
-		"ghp_" + a: true, "github_pat_" + a: true, "glpat-" + a: true, "xoxb-" + a: true, "sk-" + a: true, "sk_live_" + a: true,
+		"sp_" + strings.Repeat("a2", 26): true, "ghp_" + a: true, "github_pat_" + a: true, "glpat-" + a: true, "xoxb-" + a: true, "sk-" + a: true, "sk_live_" + a: true,
 		"AKIA" + strings.Repeat("A1", 8): true, "AIza" + a[:35]: true, "npm_" + a: true, "hf_" + a: true, "SG." + a + "." + a: true,
 		"eyJhbGciOiJI." + "eyJzdWIiOiIx." + "c2lnbmF0dXJl": true, "-----BEGIN OPENSSH PRIVATE KEY-----": true,
 		"postgres://me:hunter2@db.example/x": true, "text around ghp_" + a + " it": true,
 		"postgres://me:${PW}@db.example/x": false, "postgres://me@db.example/x": false, "https://host:8080/@me": false,
-		"sk-learn": false, "ghp_short": false, "risk-" + a: false, "AKIA is a prefix": false, "${SECRET}": false, "https://x.example/a:b@c": false,
+		"sk-learn": false, "sp_" + strings.Repeat("a2", 25): false, "ghp_short": false, "risk-" + a: false, "AKIA is a prefix": false, "${SECRET}": false, "https://x.example/a:b@c": false,
 	} {
 		if got := shapeOf(s) != ""; got != want {
 			t.Errorf("%s: %v, %q", s, got, shapeOf(s))

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"github.com/sallyport-dev/sallyport"
+	"github.com/sallyport-dev/sallyport/audit"
 	"github.com/sallyport-dev/sallyport/internal/config"
 	"github.com/sallyport-dev/sallyport/internal/strictyaml"
 )
@@ -38,6 +39,8 @@ func (k *check) settings() {
 		"audit.on_failure: continue: calls run even when they cannot be recorded")
 	at(c.Audit.KeyPatterns != nil && len(c.Audit.KeyPatterns) == 0, "audit", "redact_key_patterns", "SP505", "leave the key out for the defaults",
 		"audit.redact_key_patterns: []: values of keys such as password are recorded as they are")
+	at(c.Audit.Sync == audit.SyncNone, "audit", "sync", "SP507", "write interval, which no call waits for",
+		"audit.sync: none: a power failure loses what the system has not written yet, half a minute or so")
 	if k.root != nil && len(c.Policies) == 0 && k.root.Get("version") != nil {
 		k.add(nil, "SP506", "", "no policy is defined: every tool, resource and prompt is allowed; contracts and the flow guard")
 	}

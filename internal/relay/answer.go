@@ -75,9 +75,10 @@ func (r *Relay) judgeContent(ctx context.Context, id mcp.ID, method string, cont
 	default:
 		c.decision.Reason = "the verdict could not be recorded, and audit.on_failure is deny"
 	}
-	why := c.decision.Reason
-	if c.decision.Verdict == sallyport.Ask {
-		why += cannotAsk(c.decision)
+	d := r.told(c)
+	why := d.Reason
+	if d.Verdict == sallyport.Ask {
+		why += cannotAsk(d)
 	}
 	r.log.Warn("what the client tells the server is refused", "method", method, "reason", why)
 	return v, false

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sallyport-dev/sallyport"
+	"github.com/sallyport-dev/sallyport/audit"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/quote"
 )
@@ -20,6 +21,7 @@ type call struct {
 
 	judged   []sallyport.Call // what the engine decides; empty: nothing to decide
 	target   string           // for records
+	trace    string           // for records: the client's trace
 	args     sallyport.Value
 	decision sallyport.Decision
 	seq      uint64 // of the verdict's record
@@ -166,6 +168,7 @@ func (r *Relay) clientRequest(ctx context.Context, m mcp.Message) {
 		r.mu.Unlock()
 	}
 	c.modern = version >= mcp.V20260728
+	c.trace = traceOf(m)
 
 	if !mcp.Known(mcp.ToServer, mcp.Request, m.Method) {
 		c.method, c.target = unknownMethod, m.Method
@@ -235,7 +238,7 @@ func (r *Relay) refuseRequest(c *call, code int, why string) {
 	}
 	c.decision.Reason = why
 	r.recordVerdict(c, "denied")
-	r.reply(c, built(mcp.ErrorResponse(c.id, code, "[sallyport] "+why, nil)))
+	r.reply(c, built(mcp.ErrorResponse(c.id, code, "[sallyport] "+audit.RedactText(why), nil)))
 }
 
 // reply writes the answer to a call that was taken.

@@ -121,7 +121,10 @@ func (r *Relay) decide(c *call) {
 }
 
 func refusalOutcome(d sallyport.Decision) string {
-	if d.Check == sallyport.CheckRate {
+	switch {
+	case d.Verdict == sallyport.Ask:
+		return "asked"
+	case d.Check == sallyport.CheckRate:
 		return "rate_limited"
 	}
 	return "denied"
@@ -198,11 +201,12 @@ func (r *Relay) refuse(c *call) {
 	if !r.take(c) {
 		return
 	}
-	text := "[sallyport blocked] " + c.decision.Reason
-	if c.decision.Verdict == sallyport.Ask {
-		text += cannotAsk(c.decision)
+	d := r.told(c)
+	text := "[sallyport blocked] " + d.Reason
+	if d.Verdict == sallyport.Ask {
+		text += cannotAsk(d)
 	}
-	data, err := c.decision.MarshalJSON()
+	data, err := d.MarshalJSON()
 	if err != nil {
 		data = nil
 	}

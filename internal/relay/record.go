@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -66,7 +67,7 @@ func (r *Relay) recordOutcome(c *call, o outcome) {
 func (r *Relay) record(c *call, phase string) audit.Record {
 	rec := audit.Record{
 		Time: time.Now(), Event: c.method, Phase: phase, Session: r.opt.SessionID, Caller: r.opt.Caller,
-		Upstream: r.opt.Upstream, Target: c.target, Call: c.decision.Call, Request: c.id.Raw(), Mode: r.mode(c.decision),
+		Upstream: r.opt.Upstream, Target: c.target, Call: c.decision.Call, Request: c.id.Raw(), Trace: c.trace, Mode: r.mode(c.decision),
 	}
 	if p := r.rules.Load().policy; p != nil {
 		rec.Policy, rec.PolicyDigest = p.Name(), p.Digest()
@@ -105,4 +106,48 @@ func (r *Relay) recordSession(what string) {
 	if _, err := r.opt.Audit.Append(rec); err != nil {
 		r.log.Error("the session could not be recorded", "log", r.opt.Audit.Path(), "error", err)
 	}
+}
+
+// told is a call's decision without what the log would not show either: it is told to an
+// agent, and stands in the logs of clients.
+func (r *Relay) told(c *call) sallyport.Decision {
+	d := c.decision
+	redact := audit.RedactText
+	if r.opt.Audit != nil {
+		redact = func(s string) string { return r.opt.Audit.Redact(c.args, s) }
+	}
+	d.Reason = redact(d.Reason)
+	d.Evidence = slices.Clone(d.Evidence)
+	for i := range d.Evidence {
+		e := &d.Evidence[i]
+		e.Argument, e.Destination = redact(e.Argument), redact(e.Destination)
+	}
+	d.Questions = slices.Clone(d.Questions)
+	for i := range d.Questions {
+		q := &d.Questions[i]
+		q.Argument, q.Destination, q.Text = redact(q.Argument), redact(q.Destination), redact(q.Text)
+	}
+	return d
+}
+
+// traceOf is the trace that a request belongs to: traceparent in its _meta, as W3C Trace
+// Context has it. "" if there is none, or if it is malformed.
+func traceOf(m mcp.Message) string {
+	const version, id, rest = 3, 32, len("-0123456789abcdef-01")
+	f, err := mcp.Fields(m.Params, "_meta")
+	if err != nil || f[0] == nil {
+		return ""
+	}
+	if f, err = mcp.Fields(f[0], "traceparent"); err != nil {
+		return ""
+	}
+	s, ok := mcp.Str(f[0])
+	if !ok || len(s) < version+id+rest || s[2] != '-' || s[version+id] != '-' {
+		return ""
+	}
+	trace := s[version : version+id]
+	if strings.Trim(trace, "0123456789abcdef") != "" || strings.Trim(trace, "0") == "" {
+		return ""
+	}
+	return trace
 }

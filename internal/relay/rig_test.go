@@ -161,6 +161,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 		}
 		if g.audit != nil {
 			g.audit.Close()
+			wantSchema(t, g.auditAt)
 		}
 	})
 	return g

@@ -294,7 +294,7 @@ func TestTaskUpdateIsJudged(t *testing.T) {
 			verdicts = append(verdicts, fmt.Sprint(r["outcome"]))
 		}
 	}
-	if got := strings.Join(verdicts, " "); got != "allowed denied denied" {
+	if got := strings.Join(verdicts, " "); got != "allowed asked denied" {
 		t.Errorf("recorded as %s", got)
 	}
 	g.quiet()

@@ -10,6 +10,10 @@ var (
 	errBatchSize = errors.New("a batch of no or too many messages")
 )
 
+// SplitBatch cuts a batch (2025-03-26) into its messages, at most [MaxBatch], each with its
+// own bytes and still to be read by mcp.Parse.
+func SplitBatch(raw []byte) ([][]byte, error) { return splitBatch(raw) }
+
 // splitBatch cuts a JSON array into its elements, each with its own bytes. It judges only
 // what stands between them: each element is still to be read by mcp.Parse, which refuses
 // whatever is not exactly one object.

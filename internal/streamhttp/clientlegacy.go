@@ -38,6 +38,10 @@ func (c *Client) eventSession() *eventSession {
 	return c.events
 }
 
+// Shared reports whether all messages of the server come on one stream: it speaks
+// HTTP+SSE.
+func (c *Client) Shared() bool { return c.eventSession() != nil }
+
 // fallBack tries HTTP+SSE after initialize was refused (2025-11-25, "Backwards
 // Compatibility"). If the server does not speak it either, the refusal stands.
 func (c *Client) fallBack(ctx context.Context, k *call, refusal *StatusError) (mcp.Message, error) {

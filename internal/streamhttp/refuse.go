@@ -1,6 +1,7 @@
 package streamhttp
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
@@ -16,6 +17,9 @@ type AuthError struct {
 	Code        string // of RFC 6750, section 3.1: "invalid_token", "insufficient_scope"; "" if no token came
 	Description string // for a person, printable
 	Scope       string // that would do
+	// Metadata is the URL of the protected-resource metadata, if it depends on the request;
+	// "" is HandlerOptions.ResourceMetadata.
+	Metadata string
 }
 
 func (e *AuthError) Error() string { return "refused: " + e.Code }
@@ -33,7 +37,7 @@ func (h *Handler) challenge(out *writer, r *http.Request, err error) {
 	value := "Bearer"
 	sep := " "
 	for _, p := range [][2]string{
-		{"resource_metadata", h.opt.ResourceMetadata}, {"error", e.Code}, {"error_description", e.Description}, {"scope", e.Scope},
+		{"resource_metadata", cmp.Or(e.Metadata, h.opt.ResourceMetadata)}, {"error", e.Code}, {"error_description", e.Description}, {"scope", e.Scope},
 	} {
 		if p[1] != "" {
 			value += sep + p[0] + "=" + quoted(p[1])

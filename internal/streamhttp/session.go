@@ -135,6 +135,16 @@ func (h *Handler) allSessions() []*Session {
 	return all
 }
 
+// EndSessions ends the sessions of the callers that gone names: their credentials hold no
+// more. Requests of theirs that are under way lose their answer.
+func (h *Handler) EndSessions(gone func(caller string) bool) {
+	for _, s := range h.allSessions() {
+		if gone(s.caller) {
+			s.End()
+		}
+	}
+}
+
 // use keeps the session from ending by itself until release.
 func (s *Session) use() bool {
 	s.mu.Lock()
