@@ -111,6 +111,21 @@ func (o Outcome) Approval() Approval {
 	return o.Approvals[0]
 }
 
+// Refusal is what the agent is told of a call that nobody has agreed to yet, after reason: what
+// is asked, or why nobody is. It is empty for a call that may run.
+func (o Outcome) Refusal(reason string) string {
+	switch {
+	case o.State == Granted:
+		return ""
+	case o.State == Denied && o.Reason != "":
+		return reason + "; " + o.Reason
+	case o.State == Denied:
+		return reason + "; nobody could be asked"
+	}
+	return reason + ". Ask the user to run this in their own terminal, not through the agent: sallyport approve " +
+		o.Approval().Code + " (then call again; the code is good for one call and expires soon)"
+}
+
 // Ask finds what covers a request and uses it up, or opens a question. The same question is
 // open once: who asks it again gets the one that is open. It is one step for all processes.
 // An error is a refusal.

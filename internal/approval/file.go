@@ -63,6 +63,9 @@ func (s *Store) locked(ctx context.Context, do func(files) error) error {
 
 // unusable says which file cannot be used; every error about files is one of these.
 func (f files) unusable(name string, err error) error {
+	if errors.Is(err, store.ErrUnsafe) {
+		name = "" // the error says it
+	}
 	return fmt.Errorf("approvals cannot be used: %s: %w", filepath.Join(f.s.opt.Dir, dirName, name), err)
 }
 

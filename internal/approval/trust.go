@@ -41,8 +41,8 @@ func (t Trusted) Over(now time.Time) bool {
 	return now.Before(t.Added.Add(-MaxBack)) || !t.Expires.IsZero() && !now.Before(t.Expires)
 }
 
-// check reports what is wrong with a new entry.
-func (t Trusted) check() error {
+// Check reports what is wrong with a new entry. The error is safe to show.
+func (t Trusted) Check() error {
 	if _, err := flow.ParsePattern(t.Destination); err != nil || len(t.Destination) > MaxDestination {
 		if err == nil {
 			err = fmt.Errorf("it is longer than %d bytes", MaxDestination)
@@ -79,7 +79,7 @@ func (t Trusted) entry() (sallyport.TrustedDestination, error) {
 // Trust adds an entry, with a new ID and from now on. record is called with it first; if it
 // fails nothing is added. An entry for the same destination and tool is replaced.
 func (s *Store) Trust(ctx context.Context, t Trusted, record func(Trusted) error) (Trusted, error) {
-	if err := t.check(); err != nil {
+	if err := t.Check(); err != nil {
 		return Trusted{}, err
 	}
 	t.Destination = strings.TrimSpace(t.Destination)

@@ -20,6 +20,7 @@ func TestMain(m *testing.M) {
 		"callers":    callers,
 		"converse":   converse,
 		"listserver": listserver,
+		"asker":      asker,
 		"twoservers": twoservers,
 	})
 }
