@@ -49,9 +49,10 @@ func showApproval(out io.Writer, a *approval.Approval, now time.Time) error {
 	}
 	fmt.Fprintln(w)
 	if a.CanLast() {
-		folded(w, "", "A yes is for this caller, server, tool, argument and destination. The other arguments may be others when the agent calls again.")
+		fmt.Fprintln(w, "A yes is for this caller, server, tool, argument and destination. The other")
+		fmt.Fprintln(w, "arguments may be others when the agent calls again.")
 	} else {
-		folded(w, "", "A yes is for exactly this call.")
+		fmt.Fprintln(w, "A yes is for exactly this call.")
 	}
 	return w.Flush()
 }
