@@ -64,6 +64,7 @@ type Approval struct {
 	Asked   time.Time
 	Expires time.Time // of the question, then of the yes
 	Ended   time.Time // used, denied, expired or revoked
+	Told    bool      `json:",omitempty"` // of Expired: the log has it
 
 	Answered time.Time
 	Lasting  bool   `json:",omitempty"` // the yes is for the session
@@ -94,6 +95,9 @@ func (a *Approval) CanLast() bool {
 
 // over reports that nothing can become of it any more.
 func (a *Approval) over() bool { return a.State != Asked && a.State != Granted }
+
+// untold reports that it has expired and no log says so yet.
+func (a *Approval) untold() bool { return a.State == Expired && !a.Told }
 
 // mustEnd reports that its time is over.
 func (a *Approval) mustEnd(now time.Time) bool { return !a.over() && !now.Before(a.Expires) }

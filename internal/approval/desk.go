@@ -2,8 +2,6 @@ package approval
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -11,7 +9,6 @@ import (
 
 	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/audit"
-	"github.com/sallyport-dev/sallyport/doc"
 )
 
 // Settings are what a configuration says of approvals.
@@ -195,44 +192,6 @@ func (d *Desk) use(used []*Approval, r Request, now time.Time) (Outcome, error) 
 		out.Approvals = append(out.Approvals, *a)
 	}
 	return out, nil
-}
-
-func (d *Desk) newApproval(t *table, r Request, b bound, now time.Time) Approval {
-	set := d.settings.Load()
-	c := r.Call
-	a := Approval{
-		ID: newID(), State: Asked, Caller: d.opt.Caller, Session: d.opt.Session, Upstream: c.Upstream,
-		Subject: c.Subject.String(), Tool: c.Name, Shown: c.Shown, Call: r.Decision.Call, Questions: b.questions,
-		ArgumentsDigest: b.arguments, Policy: r.Policy, BindCall: b.all, Asked: now, Expires: now.Add(set.TTL), Log: d.opt.Log,
-	}
-	a.Bound, _ = b.key(nil)
-	a.Arguments, a.LeftOut = d.show(c.Args)
-	for a.Code == "" || t.find(func(o *Approval) bool { return o.Code == a.Code }) != nil {
-		a.Code = newCode()
-	}
-	return a
-}
-
-// show returns the arguments that a person is shown.
-func (d *Desk) show(args doc.Value) ([]byte, int) {
-	if args.Len() == 0 {
-		return nil, 0
-	}
-	shown, left := d.opt.Redaction.Show(args)
-	if len(shown) > maxShown {
-		short := d.opt.Redaction
-		short.MaxValue = 64
-		if shown, left = short.Show(args); len(shown) > maxShown {
-			return nil, args.Len()
-		}
-	}
-	return shown, left
-}
-
-func newID() string {
-	var b [idSize]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
 }
 
 // note remembers which decision a retry of this call continues.

@@ -313,7 +313,7 @@ func TestLateYesIsNone(t *testing.T) {
 		if _, err := d.Answer(t.Context(), a.ID, Answer{Yes: true}); !errors.Is(err, ErrNotOpen) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := r.store().Lookup(t.Context(), a.Code, nil); !errors.Is(err, ErrNotOpen) {
+		if _, err := r.store().Lookup(t.Context(), a.Code); !errors.Is(err, ErrNotOpen) {
 			t.Errorf("%s: its code: %v", name, err)
 		}
 		if out, err := d.Claim(t.Context(), r.request("send_email", mail(name+"@partner.example"))); err != nil || out.State != Denied {
@@ -367,5 +367,25 @@ func TestDecisionsThatCannotBeAskedAbout(t *testing.T) {
 	allowed := sallyport.Call{Subject: policy.Tool, Upstream: "mail", Name: "read_ticket", Args: value(t, `{}`)}
 	if out := r.ask(d, Request{Call: allowed, Decision: r.session.Decide(t.Context(), allowed)}, Denied); out.Reason == "" {
 		t.Error("an allowed call is asked about")
+	}
+}
+
+// What has expired is in the log once, whoever notices it first.
+func TestExpiredIsRecordedOnce(t *testing.T) {
+	r := newRig(t)
+	d := r.desk()
+	a := r.ask(d, r.request("send_email", mail("bob@partner.example")), Asked).Approval()
+	r.after(DefaultTTL)
+	if _, err := r.store().Lookup(t.Context(), a.Code); !errors.Is(err, ErrNotOpen) { // has no log
+		t.Fatal(err)
+	}
+	r.after(time.Hour)
+	for range 2 {
+		if err := r.desk().End(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"asked", "expired"}; !slices.Equal(r.phases(), want) || r.records[1].Approval != a.ID {
+		t.Errorf("records %v, want %v", r.phases(), want)
 	}
 }

@@ -22,7 +22,7 @@ func child() int {
 		if _, err := s.Answer(ctx, os.Getenv("APPROVAL_ID"), Answer{Yes: true, Channel: ChannelCode}, time.Minute, nil, nil); err == nil {
 			fmt.Println("answered")
 		}
-		if _, err := s.Lookup(ctx, newCode(), nil); err == ErrNoSuchCode { //nolint:errorlint // as it is
+		if _, err := s.Lookup(ctx, newCode()); err == ErrNoSuchCode { //nolint:errorlint // as it is
 			fmt.Println("guessed")
 		}
 	}

@@ -139,7 +139,7 @@ func (r *rig) ask(d *Desk, q Request, want State) Outcome {
 func (r *rig) answer(code string, ans Answer) Approval {
 	r.t.Helper()
 	s := r.store()
-	a, err := s.Lookup(r.t.Context(), code, nil)
+	a, err := s.Lookup(r.t.Context(), code)
 	if err != nil {
 		r.t.Fatal(err)
 	}

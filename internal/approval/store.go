@@ -53,9 +53,9 @@ var (
 	ErrTooManyGuesses = fmt.Errorf("too many wrong codes were tried: wait %d minutes", GuessTime/time.Minute)
 )
 
-// change reads the table, lets do change it, and writes it, all under the lock. Approvals
-// that ended meanwhile are given to ended first.
-func (s *Store) change(ctx context.Context, ended func(Approval), do func(t *table, now time.Time) (changed bool, err error)) error {
+// change reads the table, lets do change it, and writes it, all under the lock. What has
+// expired is given to expired first, once; nil leaves that to whoever comes next.
+func (s *Store) change(ctx context.Context, expired func(Approval), do func(t *table, now time.Time) (changed bool, err error)) error {
 	return s.locked(ctx, func(f files) error {
 		content, generation, err := f.read(stateFile)
 		if err != nil {
@@ -65,14 +65,15 @@ func (s *Store) change(ctx context.Context, ended func(Approval), do func(t *tab
 		if err != nil {
 			return f.unusable(stateFile, fmt.Errorf("%w: %w", ErrDamaged, err))
 		}
-		now, over := t.tick(s.opt.Now().Round(0))
-		for _, a := range over {
-			if ended != nil {
-				ended(*a)
+		now, ended := t.tick(s.opt.Now().Round(0))
+		for _, a := range t.Approvals {
+			if a.untold() && expired != nil {
+				expired(*a)
+				a.Told, ended = true, true
 			}
 		}
 		changed, err := do(t, now)
-		if !changed && (err != nil || len(over) == 0) {
+		if !changed && !ended {
 			return err
 		}
 		content, encodeErr := json.Marshal(t)
@@ -112,13 +113,13 @@ func (s *Store) List(ctx context.Context) ([]Approval, error) {
 
 // Lookup finds the open question that has a code, as a person typed it. A code that nobody
 // has counts as a guess; after [MaxGuesses] of them no code is looked at for a while.
-func (s *Store) Lookup(ctx context.Context, typed string, ended func(Approval)) (Approval, error) {
+func (s *Store) Lookup(ctx context.Context, typed string) (Approval, error) {
 	code, err := readCode(typed)
 	if err != nil {
 		return Approval{}, err
 	}
 	var found Approval
-	err = s.change(ctx, ended, func(t *table, now time.Time) (bool, error) {
+	err = s.change(ctx, nil, func(t *table, now time.Time) (bool, error) {
 		if len(t.Guesses) >= MaxGuesses {
 			return false, ErrTooManyGuesses
 		}
@@ -150,9 +151,9 @@ func notOpen(a *Approval) error {
 // Answer settles an open question. What came before is [ErrNotOpen]: the first answer
 // counts. record is called with the approval as it will be; if it fails nothing is answered.
 // A yes counts for ttl from now on.
-func (s *Store) Answer(ctx context.Context, id string, ans Answer, ttl time.Duration, record, ended func(Approval) error) (Approval, error) {
+func (s *Store) Answer(ctx context.Context, id string, ans Answer, ttl time.Duration, record, expired func(Approval) error) (Approval, error) {
 	var answered Approval
-	err := s.change(ctx, ignore(ended), func(t *table, now time.Time) (bool, error) {
+	err := s.change(ctx, ignore(expired), func(t *table, now time.Time) (bool, error) {
 		a := t.byID(id)
 		if a == nil {
 			return false, ErrNotOpen

@@ -61,15 +61,14 @@ func readTable(content []byte) (*table, error) {
 	return t, nil
 }
 
-// tick brings the table to now: it ends whatever is over, which it returns, and drops what
-// nobody will ask for. It returns the time to go by.
-func (t *table) tick(now time.Time) (time.Time, []*Approval) {
-	var ended []*Approval
+// tick brings the table to now: it ends whatever is over, and drops what nobody will ask
+// for. It returns the time to go by, and whether anything ended.
+func (t *table) tick(now time.Time) (_ time.Time, ended bool) {
 	if now.Before(t.Latest.Add(-MaxBack)) {
 		for _, a := range t.Approvals {
 			if !a.over() {
 				a.end(Expired, "the clock was set back", now)
-				ended = append(ended, a)
+				ended = true
 			}
 			a.Ended = now // or it would be kept too long
 		}
@@ -90,12 +89,12 @@ func (t *table) tick(now time.Time) (time.Time, []*Approval) {
 				why = "the call was not made again in time"
 			}
 			a.end(Expired, why, now)
-			ended = append(ended, a)
+			ended = true
 		}
 	}
 	t.Approvals = slices.DeleteFunc(t.Approvals, func(a *Approval) bool {
 		kept := keptOver
-		if a.State == Denied {
+		if a.State == Denied || a.untold() {
 			kept = MaxLasting
 		}
 		return a.over() && now.Sub(a.Ended) > kept

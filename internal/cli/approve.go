@@ -60,7 +60,7 @@ func approve(ctx context.Context, f pinsFlags, code string, stdin io.Reader, std
 	if err != nil {
 		return false, err
 	}
-	a, err := store.Lookup(ctx, code, nil)
+	a, err := store.Lookup(ctx, code)
 	if err != nil {
 		return false, err
 	}
