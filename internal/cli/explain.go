@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -158,7 +159,9 @@ func explainCall(ctx context.Context, f explainFlags, changed func(string) bool,
 	if cfg.Audit.Path != "" {
 		opt.Contracts.Deny = append(opt.Contracts.Deny, cfg.Audit.Path)
 	}
-	engine, err := newEngine(cfg, q.Policy, opt.Contracts, sallyport.Options{Resolve: osresolve.Resolve})
+	engine, err := newEngine(cfg, q.Policy, opt.Contracts, sallyport.Options{
+		Resolve: osresolve.Resolve, Trusted: trustList(own, slog.New(slog.DiscardHandler)),
+	})
 	if err != nil {
 		return none, err
 	}

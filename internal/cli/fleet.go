@@ -212,6 +212,7 @@ func (f *fleet) addEngines(o fleetOptions) error {
 	if err != nil {
 		return err
 	}
+	trusted := trustList(f.own, o.log)
 	names := []string{""}
 	names = append(names, slices.Sorted(maps.Keys(f.cfg.Policies))...)
 	for _, name := range names {
@@ -224,7 +225,7 @@ func (f *fleet) addEngines(o fleetOptions) error {
 		}
 		f.dryRun[pol.Name()] = o.dryRun || dryByFile(f.cfg, pol)
 		f.engines[pol.Name()], err = newEngine(f.cfg, pol, f.contracts, sallyport.Options{
-			DryRun: o.dryRun, Doubts: doubts, Place: place, Resolve: osresolve.Resolve,
+			DryRun: o.dryRun, Doubts: doubts, Place: place, Resolve: osresolve.Resolve, Trusted: trusted,
 		})
 		if err != nil {
 			return err

@@ -22,17 +22,20 @@ import (
 
 // commands is every subcommand: one file each, one line here.
 var commands = []func() *cobra.Command{
+	newApprove,
 	newDemo,
 	newDemoServer,
 	newAudit,
 	newDecide,
 	newExplain,
 	newPacks,
+	newPending,
 	newPins,
 	newReload,
 	newRun,
 	newSchema,
 	newTest,
+	newTrust,
 	newToken,
 	newValidate,
 	newVersion,
@@ -91,7 +94,7 @@ lists others.`,
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {
 		switch {
-		case c.HasSubCommands():
+		case c.HasSubCommands() && c.RunE == nil:
 			group(c)
 		case c.Name() == "help":
 			c.Args = helpTopic

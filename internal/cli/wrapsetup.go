@@ -74,6 +74,7 @@ func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, e
 	dryRun := f.dryRun || dryByFile(cfg, pol)
 	engine, err := newEngine(cfg, pol, contracts, sallyport.Options{
 		DryRun: dryRun, WriteRoots: roots, Resolve: osresolve.Resolve, Store: shared.engineStore(),
+		Trusted: trustList(own, log),
 	})
 	if err != nil {
 		return nil, err
