@@ -3,6 +3,7 @@ package approval
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,6 +57,7 @@ type Desk struct {
 	store    *Store
 	opt      DeskOptions
 	settings atomic.Pointer[Settings]
+	used     atomic.Bool // there may be something to take back
 
 	mu    sync.Mutex
 	calls map[Key]raised // calls that were asked about, by what they carry
@@ -108,9 +110,14 @@ func (o Outcome) Approval() Approval {
 	return o.Approvals[0]
 }
 
+// Lead is what the engine's reason for an ask begins with. It is left out where the text goes
+// on to say how the user is asked.
+const Lead = "a human has to agree first: "
+
 // Refusal is what the agent is told of a call that nobody has agreed to yet, after reason: what
 // is asked, or why nobody is. It is empty for a call that may run.
 func (o Outcome) Refusal(reason string) string {
+	reason = strings.TrimPrefix(reason, Lead)
 	switch {
 	case o.State == Granted:
 		return ""
@@ -119,8 +126,8 @@ func (o Outcome) Refusal(reason string) string {
 	case o.State == Denied:
 		return reason + "; nobody could be asked"
 	}
-	return reason + ". Ask the user to run this in their own terminal, not through the agent: sallyport approve " +
-		o.Approval().Code + " (then call again; the code is good for one call and expires soon)"
+	return reason + ".\nAsk the user to run this in their own terminal, not through the agent: sallyport approve " +
+		o.Approval().Code + "\nThen make the same call again: the code is good for one call, and expires soon."
 }
 
 // Ask finds what covers a request and uses it up, or opens a question. The same question is
@@ -138,6 +145,7 @@ func (d *Desk) settle(ctx context.Context, r Request, ask bool) (out Outcome, er
 	if why != nil {
 		return Outcome{State: Denied, Reason: why.Error()}, nil
 	}
+	d.used.Store(true)
 	err = d.store.change(ctx, d.expired, func(t *table, now time.Time) (bool, error) {
 		if used := t.cover(b); len(used) > 0 {
 			out, err = d.use(used, r, now)
@@ -261,6 +269,14 @@ func (d *Desk) Answer(ctx context.Context, id string, ans Answer) (Approval, err
 // the call up, or its prompt failed. A yes that comes later is none.
 func (d *Desk) Withdraw(ctx context.Context, id, why string) error {
 	return d.revoke(ctx, why, func(a *Approval) bool { return a.ID == id && a.State == Asked })
+}
+
+// Close ends the session if anything was asked by this desk; else nothing is looked at.
+func (d *Desk) Close(ctx context.Context) error {
+	if !d.used.Load() {
+		return nil
+	}
+	return d.End(ctx)
 }
 
 // End takes back everything that is open or granted in the session.

@@ -22,6 +22,7 @@ type Token struct {
 	Expires     time.Time         // zero: never; not valid from this moment on
 	Description string
 	AskClient   bool // ask: client: a person sits at this client, and is asked through it
+	AskCode     bool // ask: code was written: also over stdio
 }
 
 // MinTokenLength is how many bytes a token's value needs to be hard to guess.
@@ -91,7 +92,7 @@ func (t *Token) readRest(item *strictyaml.Node, fields map[string]*strictyaml.No
 	}
 	if f := fields["ask"]; f != nil {
 		s, _ := f.OneOf(p, "code", "client")
-		t.AskClient = s == "client"
+		t.AskClient, t.AskCode = s == "client", s == "code"
 	}
 	if f := fields["description"]; f != nil {
 		t.Description, _ = f.Str(p)

@@ -106,6 +106,7 @@ func (s *session) use(c Caller) bool {
 			s.log.Info(n.Text)
 		}
 	}
+	s.reaskBy(s.setup())
 	s.mu.Lock()
 	s.caller = c
 	links := append([]*link(nil), s.replaced...)
@@ -115,7 +116,7 @@ func (s *session) use(c Caller) bool {
 	s.mu.Unlock()
 	for _, l := range links {
 		<-l.built
-		l.relay.SetPolicy(c.Policy, c.DryRun)
+		l.relay.SetPolicy(c.Policy, c.DryRun, c.Decides)
 	}
 	return true
 }

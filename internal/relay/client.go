@@ -28,6 +28,10 @@ type call struct {
 	state    [32]byte
 	again    bool // carries a requestState
 
+	approval string // id of the approval that the verdict goes by; "": none
+	keeps    bool   // the decision outlives the refusal: its retry continues it
+	large    bool   // too much to be kept for a retry
+
 	asTask  bool            // asks to be run as a task
 	task    *task           // that a tasks/ request is about
 	content sallyport.Value // of a tasks/update: judged for what it carries
@@ -162,7 +166,7 @@ const whyEnded = "the relay has ended"
 // relay has ended: another may take the request. elsewhere says that another will: then it is
 // not begun either when nothing is open any more after Drain, and the end would cut it off.
 func (r *Relay) Offer(ctx context.Context, m mcp.Message, elsewhere bool) (taken bool) {
-	c := &call{id: m.ID, method: m.Method, ctx: ctx, m: m, arrived: time.Now()}
+	c := &call{id: m.ID, method: m.Method, ctx: ctx, m: m, arrived: time.Now(), large: len(m.Raw) > maxAskedFrame}
 	why, answer := r.register(c, elsewhere)
 	if why == whyEnded {
 		return false

@@ -25,6 +25,7 @@ func (r *Relay) recordVerdict(c *call, outcome string) bool {
 		rec.Reason = "DRY-RUN: would " + strings.TrimSpace(d.Verdict.String()+" ("+d.Reason+")")
 	}
 	rec.Outcome = outcome
+	rec.Approval = c.approval
 	for _, e := range d.Evidence {
 		rec.Evidence = append(rec.Evidence, audit.Evidence{
 			Argument: e.Argument, Destination: e.Destination, Origin: e.Origin, Upstream: e.Upstream,

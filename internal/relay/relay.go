@@ -11,6 +11,7 @@ import (
 
 	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/audit"
+	"github.com/sallyport-dev/sallyport/internal/approval"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/pins"
 	"github.com/sallyport-dev/sallyport/internal/stdio"
@@ -44,6 +45,11 @@ type Options struct {
 	// Shown is the name under which the client knows what the upstream calls name: rules
 	// and the texts of refusals are about it. nil: names are shown as they are.
 	Shown func(s policy.Subject, name string) string
+
+	// Desk is where a person is asked when a decision is an ask; nil: nobody is, and the call
+	// is refused. It is the session's: whoever made it ends it.
+	Desk    *approval.Desk
+	Decides string // digest of all that decides, for the desk, see SetPolicy
 
 	Audit         *audit.Log // nil: no log
 	AuditContinue bool       // audit.on_failure: continue
@@ -112,10 +118,11 @@ type Relay struct {
 	endRecorded sync.Once
 }
 
-// rules are what records say of the policy.
+// rules are what records, and questions, say of the policy.
 type rules struct {
-	policy *policy.Policy
-	dryRun bool
+	policy  *policy.Policy
+	dryRun  bool
+	decides string
 }
 
 // New starts a relay and records that its session starts.
@@ -142,14 +149,17 @@ func New(opt Options) *Relay {
 		tasks: make(map[string]*task), hosted: make(map[string]string), idle: make(chan struct{}),
 		declared: pins.CapabilitiesOf(sallyport.Value{}),
 	}
-	r.SetPolicy(opt.Policy, opt.DryRun)
+	r.SetPolicy(opt.Policy, opt.DryRun, opt.Decides)
 	r.recordSession("start")
 	return r
 }
 
 // SetPolicy changes what later records say of the policy. The engine that decides by it is
-// the session's.
-func (r *Relay) SetPolicy(p *policy.Policy, dryRun bool) { r.rules.Store(&rules{p, dryRun}) }
+// the session's. decides stands for all that decides, policy, contracts and flow: a yes that
+// was given under another is none.
+func (r *Relay) SetPolicy(p *policy.Policy, dryRun bool, decides string) {
+	r.rules.Store(&rules{p, dryRun, decides})
+}
 
 // toClient hands an answer of the relay's own to the client. about is the request that it
 // answers; zero for what could not be read.
