@@ -22,6 +22,11 @@ const (
 	stateSize   = 8 + idSize + sha256.Size
 )
 
+// IsRequestState reports that a requestState looks like one of a Sallyport's, this or another.
+func IsRequestState(text string) bool {
+	return strings.HasPrefix(text, statePrefix) && len(text) == len(statePrefix)+base64.RawURLEncoding.EncodedLen(stateSize)
+}
+
 // sealState makes the requestState of an input_required result: the approval's id and until
 // when, authenticated together with the caller and what is asked. Its content is no secret.
 // That it counts once is the approval's matter: it is answered once.

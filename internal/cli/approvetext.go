@@ -6,7 +6,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/doc"
 	"github.com/sallyport-dev/sallyport/internal/approval"
 	"github.com/sallyport-dev/sallyport/internal/quote"
@@ -38,10 +37,10 @@ func showApproval(out io.Writer, a *approval.Approval, now time.Time) error {
 			folded(w, "  destination  ", quote.Value(q.Destination, 0))
 		}
 		if q.Origin != "" {
-			folded(w, "  origin       ", originText(q.Origin))
+			folded(w, "  origin       ", approval.OriginText(q.Origin))
 		}
 		for _, e := range q.Evidence {
-			if text := evidenceText(e); text != "" {
+			if text := approval.EvidenceText(e); text != "" {
 				folded(w, "  evidence     ", text)
 			}
 		}
@@ -85,40 +84,6 @@ func showArguments(w io.Writer, a *approval.Approval) {
 	if more := v.Len() - shownArguments + a.LeftOut; v.Len() > shownArguments || a.LeftOut > 0 {
 		fmt.Fprintf(w, "    and %s that are not shown\n", count(max(more, a.LeftOut), "value"))
 	}
-}
-
-func originText(origin string) string {
-	switch origin {
-	case "unknown":
-		return "unknown: never seen in this session"
-	case "untrusted":
-		return "untrusted: first seen in text from outside"
-	case "inside":
-		return "inside: only known from text of people inside"
-	case "party":
-		return "party: named as a party, vouched for by nobody"
-	}
-	return quote.Text(origin, 40)
-}
-
-func evidenceText(e sallyport.Evidence) string {
-	if e.Tool == "" && e.Call == 0 {
-		return ""
-	}
-	s := "first seen in the output of " + quote.Value(e.Tool, 120)
-	if e.Upstream != "" {
-		s += " of server " + quote.Value(e.Upstream, 120)
-	}
-	if e.Call != 0 {
-		s += fmt.Sprintf(" (call %d, %s)", e.Call, e.Time.Local().Format(time.TimeOnly))
-	}
-	if e.Place != "" {
-		s += " at " + quote.Text(e.Place, 120)
-	}
-	if e.Partial {
-		s += "; only a part of it, such as its domain"
-	}
-	return s
 }
 
 // ago shows how long ago something was.

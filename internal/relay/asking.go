@@ -36,7 +36,7 @@ func (r *Relay) answeredDecision(c *call, j sallyport.Call) sallyport.DecisionID
 
 // question is what a person is asked about a call, by what decides now.
 func (r *Relay) question(c *call) approval.Request {
-	return approval.Request{Call: c.judged[0], Decision: c.decision, Policy: r.rules.Load().decides}
+	return approval.Request{Call: c.judged[0], Decision: c.decision, Policy: r.rules.Load().Decides}
 }
 
 // ask finds the yes that covers a call, or a way to ask for one.
@@ -45,14 +45,40 @@ func (r *Relay) ask(c *call) {
 		r.dropped(c)
 		return
 	}
-	out, err := r.opt.Desk.Ask(c.ctx, r.question(c))
+	out, err := r.askDesk(c)
 	switch {
 	case err != nil:
 		r.cannotBeAsked(c, err)
 	case out.State == approval.Granted:
 		r.granted(c, out)
+	case out.State == approval.Asked && out.New && r.returns(c):
+		r.askBack(c, out.Approval())
 	default:
+		// A question that is not new is on somebody's screen already.
+		if version, ok := r.sends(c); ok && out.State == approval.Asked && out.New {
+			r.prompt(c, out.Approval(), version)
+			return
+		}
 		r.notGranted(c, out)
+	}
+}
+
+// askDesk asks, and waits where the same question has just ended at the client and is being
+// settled: its code would be good for nothing.
+func (r *Relay) askDesk(c *call) (out approval.Outcome, err error) {
+	for {
+		out, err = r.opt.Desk.Ask(c.ctx, r.question(c))
+		if err != nil || out.State != approval.Asked || out.New {
+			return out, err
+		}
+		r.mu.Lock()
+		p := r.onScreen[out.Approval().ID]
+		ending := p != nil && r.prompts[p.id.Key()] != p
+		r.mu.Unlock()
+		if !ending {
+			return out, nil
+		}
+		<-p.settled
 	}
 }
 

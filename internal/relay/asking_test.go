@@ -219,10 +219,10 @@ func TestAReloadBetweenAskAndRetryAsksAgain(t *testing.T) {
 	g := newRig(t, rigOptions{config: mailConfig, asks: asking})
 	g.call(1, "send_email", `{"to":"bob@partner.example"}`)
 	g.says(g.asked(1, "flow"), approval.Answer{Yes: true})
-	g.relay.SetPolicy(policy.BuiltIn(), false, "p2")
+	g.relay.SetPolicy(Rules{Policy: policy.BuiltIn(), Decides: "p2"})
 	g.call(2, "send_email", `{"to":"bob@partner.example"}`)
 	g.asked(2, "flow")
-	g.relay.SetPolicy(policy.BuiltIn(), false, "p1")
+	g.relay.SetPolicy(Rules{Policy: policy.BuiltIn(), Decides: "p1"})
 	g.answered(3, "send_email", `{"to":"bob@partner.example"}`, "sent")
 }
 

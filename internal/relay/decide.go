@@ -107,8 +107,19 @@ func (r *Relay) decide(c *call) {
 	}
 	if r.askable(c) {
 		r.releaseWrite(c) // it is not held while a person thinks
-		go r.ask(c)
+		r.asking.Add(1)
+		go func() {
+			defer r.asking.Add(-1)
+			if c.resume != nil {
+				r.takeUp(c)
+			} else {
+				r.ask(c)
+			}
+		}()
 		return
+	}
+	if c.resume != nil {
+		r.withdraw(c, c.resume.approval.ID, "the call needs no answer any more")
 	}
 	r.settle(c)
 }
@@ -124,11 +135,16 @@ func (r *Relay) settle(c *call) {
 	case r.recordVerdict(c, verdictOutcome(d)) || r.opt.AuditContinue:
 		r.forward(c)
 	default:
-		c.decision.Verdict, c.decision.Check = sallyport.Deny, sallyport.CheckAudit
-		c.decision.DryRun = false
-		c.decision.Reason = "the verdict could not be recorded, and audit.on_failure is deny"
-		r.refuse(c)
+		r.unrecorded(c)
 	}
+}
+
+// unrecorded refuses a call whose verdict is not in the log.
+func (r *Relay) unrecorded(c *call) {
+	c.decision.Verdict, c.decision.Check = sallyport.Deny, sallyport.CheckAudit
+	c.decision.DryRun = false
+	c.decision.Reason = "the verdict could not be recorded, and audit.on_failure is deny"
+	r.refuse(c)
 }
 
 func refusalOutcome(d sallyport.Decision) string {
@@ -171,6 +187,7 @@ func (r *Relay) forward(c *call) {
 		return
 	}
 	c.forwarded = true
+	c.carried = [2][]byte{} // or the frame would be kept
 	r.mu.Unlock()
 	r.send(m)
 	r.mu.Lock()

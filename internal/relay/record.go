@@ -70,14 +70,14 @@ func (r *Relay) record(c *call, phase string) audit.Record {
 		Time: time.Now(), Event: c.method, Phase: phase, Session: r.opt.SessionID, Caller: r.opt.Caller,
 		Upstream: r.opt.Upstream, Target: c.target, Call: c.decision.Call, Request: c.id.Raw(), Trace: c.trace, Mode: r.mode(c.decision),
 	}
-	if p := r.rules.Load().policy; p != nil {
+	if p := r.rules.Load().Policy; p != nil {
 		rec.Policy, rec.PolicyDigest = p.Name(), p.Digest()
 	}
 	return rec
 }
 
 func (r *Relay) mode(d sallyport.Decision) string {
-	if r.rules.Load().dryRun || d.DryRun {
+	if r.rules.Load().DryRun || d.DryRun {
 		return "dry-run"
 	}
 	return "enforce"

@@ -184,6 +184,12 @@ func newRig(t *testing.T, o rigOptions) *rig {
 		for _, c := range []io.Closer{clientInW, clientOutR, serverIn, serverOut} {
 			c.Close()
 		}
+		for end := time.Now().Add(patience); g.relay.asking.Load() > 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Error("a call is still being asked about")
+				break
+			}
+		}
 		if g.audit != nil {
 			g.audit.Close()
 			wantSchema(t, g.auditAt)
