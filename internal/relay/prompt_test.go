@@ -265,6 +265,21 @@ func TestAClientThatGoesAwayDenies(t *testing.T) {
 	}
 }
 
+// B095: what was shown is what goes out, byte for byte; nothing rewrites a call between.
+func TestB095WhatWasShownIsSent(t *testing.T) {
+	g := prompting(t, rigOptions{tools: `[{"name":"send_email","inputSchema":{"type":"object"}}]`})
+	g.greets(mcp.V20251125, canAsk)
+	g.initialized()
+	const frame = `{"params":{"arguments":{ "n":1.50, "to" : "bob@partner.example","body":"h\u00e9"},"name":"send_email"}, "method":"tools/call","id":"one","jsonrpc":"2.0"}`
+	g.client(frame)
+	e := g.isAsked()
+	if !strings.Contains(e.Params.Message, `"n":1.50`) || !strings.Contains(e.Params.Message, `"body":"hé"`) {
+		t.Errorf("asked\n%s", e.Params.Message)
+	}
+	g.replies(e, saysYes)
+	g.serverWants(frame)
+}
+
 func TestRememberForTheSession(t *testing.T) {
 	g := prompting(t, rigOptions{})
 	g.greets(mcp.V20251125, canAsk)
