@@ -7,12 +7,14 @@ import (
 
 // mayStart lists the packages of the program that may start processes.
 var mayStart = []string{
-	"internal/stdio",  // servers
-	"internal/demo",   // this program itself
-	"internal/doctor", // what a client's configuration starts, when doctor is run
+	"internal/stdio",    // servers
+	"internal/demo",     // this program itself
+	"internal/doctor",   // what a client's configuration starts, when doctor is run
+	"internal/approval", // the command of approvals.notify
 }
 
-// B067: the program starts servers and itself, and nothing else: no browser, and so nothing
+// B067: the program starts servers, itself, and what the user names under approvals.notify, and
+// nothing else: no browser, and so nothing
 // that a server's metadata or an elicitation could name.
 func TestB067NothingElseIsStarted(t *testing.T) {
 	for _, s := range sources(t) {

@@ -22,6 +22,7 @@ import (
 
 // commands is every subcommand: one file each, one line here.
 var commands = []func() *cobra.Command{
+	newApprove,
 	newDemo,
 	newDemoServer,
 	newAudit,
@@ -31,12 +32,14 @@ var commands = []func() *cobra.Command{
 	newInit,
 	newMan,
 	newPacks,
+	newPending,
 	newPins,
 	newReload,
 	newReport,
 	newRun,
 	newSchema,
 	newTest,
+	newTrust,
 	newToken,
 	newValidate,
 	newVersion,
@@ -95,7 +98,7 @@ lists others.`,
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {
 		switch {
-		case c.HasSubCommands():
+		case c.HasSubCommands() && c.RunE == nil:
 			group(c)
 		case c.Name() == "help":
 			c.Args = helpTopic

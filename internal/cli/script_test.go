@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"maps"
 	"os"
 	"testing"
 
@@ -19,30 +20,36 @@ func TestMain(m *testing.M) {
 		hostileserver()
 		os.Exit(0)
 	}
-	testscript.Main(m, map[string]func(){
+	commands := map[string]func(){
 		"sallyport":  func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 		"callers":    callers,
 		"converse":   converse,
 		"followtail": followtail,
 		"listserver": listserver,
 		"startentry": startentry,
+		"asker":      asker,
 		"twoservers": twoservers,
-	})
+	}
+	maps.Copy(commands, systemCommands)
+	testscript.Main(m, commands)
 }
+
+// systemCommands are those that only some systems have.
+var systemCommands = map[string]func(){}
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Setup: func(e *testscript.Env) error {
-			// No configuration or log of the person who runs the tests.
-			e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/config")
-			e.Setenv("XDG_STATE_HOME", e.WorkDir+"/state")
-			e.Setenv("HOME", e.WorkDir+"/home")
-			// The race detector has each process wait a second before it ends.
-			e.Setenv("GORACE", "atexit_sleep_ms=10")
-			return nil
-		},
+		Setup:               ownHome,
 	})
+}
+
+// ownHome keeps a script away from the configuration and log of the person who runs the tests.
+func ownHome(e *testscript.Env) error {
+	e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/config")
+	e.Setenv("XDG_STATE_HOME", e.WorkDir+"/state")
+	e.Setenv("HOME", e.WorkDir+"/home")
+	return nil
 }

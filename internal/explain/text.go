@@ -82,7 +82,7 @@ func outcome(verdict string) string {
 // runs says why a question does not run; the other verdicts say it themselves.
 func (r *Report) runs() string {
 	if r.Verdict == "ask" && !r.Runs {
-		return "no: this version cannot ask"
+		return "no: not before somebody says yes"
 	}
 	return ""
 }
@@ -154,7 +154,10 @@ func (e Evidence) words() string {
 	if e.Tool != "" {
 		s += fmt.Sprintf(", seen in the output of %s", e.Tool)
 	}
-	if e.Place != "" {
+	switch {
+	case e.Place != "" && e.Origin == "trusted": // no output shows it: it is on a list
+		s += ", by " + e.Place
+	case e.Place != "":
 		s += " at " + e.Place
 	}
 	if e.Partial {
