@@ -53,6 +53,7 @@ var mayImport = map[string][]string{
 	"internal/gateway":   {".", "audit", "contract", "doc", "internal/bridge", "internal/mcp", "internal/pins", "internal/quote", "internal/relay", "internal/stdio", "internal/streamhttp", "internal/upstream", "policy"},
 	"internal/decide":    {".", "audit", "contract", "doc", "internal/mcp", "internal/quote", "policy"},
 	"internal/lint":      {".", "audit", "contract", "doc", "flow", "internal/config", "internal/quote", "internal/strictyaml", "policy"},
+	"internal/report":    {".", "audit", "contract", "doc", "internal/auditread", "internal/config", "internal/lint", "internal/pins", "internal/quote", "policy"},
 	"internal/demo":      {"audit", "internal/quote"},
 	"internal/packscore": {"contract", "doc", "internal/quote", "internal/strictyaml"},
 

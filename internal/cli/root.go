@@ -30,6 +30,7 @@ var commands = []func() *cobra.Command{
 	newPacks,
 	newPins,
 	newReload,
+	newReport,
 	newRun,
 	newSchema,
 	newTest,

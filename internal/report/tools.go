@@ -1,0 +1,387 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sallyport-dev/sallyport/contract"
+	"github.com/sallyport-dev/sallyport/internal/auditread"
+	"github.com/sallyport-dev/sallyport/internal/lint"
+	"github.com/sallyport-dev/sallyport/internal/pins"
+	"github.com/sallyport-dev/sallyport/policy"
+)
+
+// Bounds of what is shown; what is left out is counted.
+const (
+	maxTools    = 300
+	maxControls = 6 // rules for one tool
+)
+
+// tool is one tool that a list, the configuration or the log names.
+type tool struct {
+	upstream, name string
+	shown          string             // the name that clients see
+	contract       *contract.Contract // nil: not known, because no list has the tool
+	definition     *contract.Tool     // nil: not listed
+	tally          auditread.Tally
+}
+
+// given says who wrote a tool's contract.
+type given uint8
+
+const (
+	byNobody given = iota // the tool is in no list, and no entry is for it
+	byUser
+	byPack
+	byFallback
+)
+
+func (t *tool) given() given {
+	switch {
+	case t.contract == nil:
+		return byNobody
+	case t.contract.Source == "fallback":
+		return byFallback
+	case strings.HasPrefix(t.contract.Source, "pack "):
+		return byPack
+	}
+	return byUser
+}
+
+func (b *builder) readTools(set *contract.Set) {
+	alone := b.onlyUpstream()
+	prefixed := lint.Prefixed(b.in.Config)
+	shown := func(upstream, name string) string {
+		if prefixed && upstream != "" {
+			return upstream + b.in.Config.Server.Separator + name
+		}
+		return name
+	}
+	at := map[[2]string]int{}
+	add := func(t tool) int {
+		key := [2]string{t.upstream, t.name}
+		i, ok := at[key]
+		if !ok {
+			i = len(b.tools)
+			at[key] = i
+			t.shown = shown(t.upstream, t.name)
+			b.tools = append(b.tools, t)
+		}
+		return i
+	}
+	lists := make([][]contract.Tool, len(b.in.Tools))
+	for i, l := range b.in.Tools {
+		upstream := cmp.Or(l.Upstream, alone)
+		for _, t := range l.Tools {
+			t.Upstream = upstream
+			if prefixed {
+				t.Shown = shown(upstream, t.Name)
+			}
+			lists[i] = append(lists[i], t)
+		}
+		set.Bind(upstream, lists[i])
+	}
+	for _, list := range lists {
+		for i := range list {
+			t := &list[i]
+			add(tool{upstream: t.Upstream, name: t.Name, contract: set.For(*t), definition: t})
+		}
+	}
+	b.addEntries(set, add, alone)
+	for _, row := range b.log.Tools.Rows {
+		i := add(tool{upstream: row.Upstream, name: row.Tool})
+		b.tools[i].tally = row.Tally
+	}
+	b.several = slices.ContainsFunc(b.tools, func(t tool) bool { return t.upstream != b.tools[0].upstream })
+	slices.SortStableFunc(b.tools, func(x, y tool) int {
+		return cmp.Or(cmp.Compare(x.upstream, y.upstream), cmp.Compare(x.name, y.name))
+	})
+}
+
+// addEntries adds tools for which the user wrote a contract and that no list has.
+func (b *builder) addEntries(set *contract.Set, add func(tool) int, alone string) {
+	for _, e := range set.Entries() {
+		found := slices.ContainsFunc(b.tools, func(t tool) bool {
+			return t.name == e.Tool && (e.Upstream == "" || e.Upstream == t.upstream)
+		})
+		if !found {
+			add(tool{upstream: cmp.Or(e.Upstream, alone), name: e.Tool, contract: e})
+		}
+	}
+}
+
+// onlyUpstream is the upstream that is meant where a list or an entry names none: the only
+// one of the configuration, else the only one of the log, else "".
+func (b *builder) onlyUpstream() string {
+	if ups := b.in.Config.Upstreams; len(ups) > 0 {
+		if len(ups) == 1 {
+			return ups[0].Name
+		}
+		return ""
+	}
+	only := ""
+	for i, row := range b.log.Tools.Rows {
+		if i > 0 && row.Upstream != only {
+			return ""
+		}
+		only = row.Upstream
+	}
+	return only
+}
+
+// step is what one rule does with a tool.
+type step struct {
+	effect policy.Effect
+	rule   *policy.Rule // nil: the default
+	when   bool         // only where its constraints hold
+}
+
+// steps are the rules that can decide about a tool, up to the first that always does.
+func steps(p *policy.Policy, t *tool) []step {
+	var l []step
+	for _, r := range p.Rules() {
+		if t.upstream != "" && !r.CoversUpstream(t.upstream) {
+			continue
+		}
+		if !slices.ContainsFunc(r.Globs(policy.Tool), func(g policy.Glob) bool { return g.Match(t.shown) }) {
+			continue
+		}
+		s := step{r.Effect, r, len(r.When()) > 0 || t.upstream == "" && r.Upstreams() != nil}
+		l = append(l, s)
+		if !s.when {
+			return l
+		}
+	}
+	return append(l, step{effect: p.Default()})
+}
+
+// reachable reports whether some call of the tool can be allowed, or asked about.
+func reachable(l []step) bool {
+	return slices.ContainsFunc(l, func(s step) bool { return s.effect != policy.Deny })
+}
+
+func effectTone(e policy.Effect) tone {
+	switch e {
+	case policy.Allow:
+		return good
+	case policy.Ask:
+		return caution
+	}
+	return bad
+}
+
+// control puts a tool's rules into one line.
+func (b *builder) control(p *policy.Policy, t *tool) line {
+	var l line
+	all := steps(p, t)
+	for i, s := range all {
+		if i == maxControls {
+			return append(l, sayf("; and %d more rules", len(all)-i)...)
+		}
+		if i > 0 {
+			l = append(l, say("; else ")...)
+		}
+		l = append(l, mark(effectTone(s.effect), s.effect.String())...)
+		switch {
+		case s.rule == nil:
+			l = append(l, say(" by default")...)
+		default:
+			l = append(l, join(say(" by "), val(s.rule.Name))...)
+			if s.when {
+				l = append(l, say(" if its conditions hold")...)
+			}
+			if len(s.rule.RateLimits) > 0 {
+				l = append(l, join(say(", rate "), vals(s.rule.RateLimits, 5))...)
+			}
+		}
+	}
+	return l
+}
+
+func (b *builder) showTools() []block {
+	if len(b.tools) == 0 {
+		return []block{paragraph(say("No tool is known: give the servers' lists with --tools."))}
+	}
+	contracts := &table{head: []string{"Tool", "Contract by", "What it says"}}
+	for i := range b.tools {
+		t := &b.tools[i]
+		contracts.rows = append(contracts.rows, []line{b.toolName(t), b.givenWords(t), contractWords(t)})
+	}
+	blocks := []block{
+		paragraph(say("A contract says what a tool does, whoever calls it. One that the user wrote holds before a pack's (a shipped file for a server), and that before the fallback, which reads the tool's own schema and errs to asking.")),
+		{sub: "Contracts"},
+		{table: contracts.capped(maxTools)},
+	}
+	for _, p := range b.in.Policies {
+		t := &table{head: []string{"Tool", "Rules that decide, in order", "Calls in the log"}}
+		for i := range b.tools {
+			t.rows = append(t.rows, []line{b.toolName(&b.tools[i]), b.control(p, &b.tools[i]), b.callWords(&b.tools[i])})
+		}
+		blocks = append(blocks, block{sub: "Controls under the policy " + p.Name()}, block{table: t.capped(maxTools)})
+	}
+	if !b.several && b.tools[0].upstream != "" {
+		blocks = append([]block{paragraph(say("All tools are of the upstream "), val(b.tools[0].upstream), say("."))}, blocks...)
+	}
+	return append(blocks, b.showPins()...)
+}
+
+// toolName names a tool, with its upstream where there are several.
+func (b *builder) toolName(t *tool) line {
+	if t.upstream == "" || !b.several {
+		return val(t.name)
+	}
+	return join(val(t.name), say(" of "), val(t.upstream))
+}
+
+func (b *builder) givenWords(t *tool) line {
+	switch t.given() {
+	case byUser:
+		return join(mark(good, "user"), say(" "), val(t.contract.Source))
+	case byPack:
+		return join(mark(good, "pack"), say(" "), val(strings.TrimPrefix(t.contract.Source, "pack ")))
+	case byFallback:
+		if t.contract.Exfiltrating {
+			return mark(caution, "fallback")
+		}
+		return mark(neutral, "fallback")
+	}
+	return mark(caution, "not known")
+}
+
+// contractWords puts a contract into words.
+func contractWords(t *tool) line {
+	c := t.contract
+	if c == nil {
+		return say("the tool is in no list that was given, so what holds for it is not known here")
+	}
+	var parts []line
+	add := func(l ...line) { parts = append(parts, join(l...)) }
+	switch {
+	case c.Exfiltrating && len(c.SinkParams) == 0:
+		add(say("sends to what stands in any argument"))
+	case c.Exfiltrating:
+		add(say("sends to what stands in "), vals(texts(c.SinkParams), 12))
+	default:
+		add(say("sends nothing anywhere, so the flow check does not apply"))
+	}
+	if n := len(c.TrustedDestinations); n > 0 {
+		add(say("trusted: "), vals(texts(c.TrustedDestinations), 8))
+	}
+	if len(c.WriteParams) > 0 {
+		where := say("the directories on the server's command line")
+		if len(c.AllowedPathPrefixes) > 0 {
+			where = vals(c.AllowedPathPrefixes, 8)
+		}
+		add(say("writes to the path in "), vals(texts(c.WriteParams), 6), say(", only within "), where)
+	}
+	for _, p := range c.ArgPatterns[:min(len(c.ArgPatterns), 6)] {
+		add(val(p.Param.String()), say(" has to match "), val(p.Source))
+	}
+	if c.MaxCalls != nil {
+		add(sayf("at most %d calls in a session", *c.MaxCalls))
+	}
+	if c.Destructive {
+		add(say("destructive, so each call is asked about"))
+	}
+	if len(c.TypedParams) > 0 {
+		add(say("only the user's own words in "), vals(texts(c.TypedParams), 6))
+	}
+	if n := len(c.Output); n > 0 {
+		var loose []string
+		for _, o := range c.Output {
+			if o.Label.Loosens() {
+				loose = append(loose, o.Path.String()+" "+o.Label.String())
+			}
+		}
+		if len(loose) > 0 {
+			add(say("its output is believed in "), vals(loose, 8))
+		}
+	}
+	var l line
+	for i, p := range parts {
+		if i > 0 {
+			l = append(l, say("; ")...)
+		}
+		l = append(l, p...)
+	}
+	return l
+}
+
+// texts are values as they are written.
+func texts[T interface{ String() string }](list []T) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = v.String()
+	}
+	return out
+}
+
+func (b *builder) callWords(t *tool) line {
+	if b.in.Log == nil {
+		return say("no log")
+	}
+	n := &t.tally
+	if n.Calls == 0 {
+		return say("none")
+	}
+	l := sayf("%d", n.Calls)
+	for _, part := range []struct {
+		n    uint64
+		what string
+	}{{n.Ran(), "ran"}, {n.Decided.Asked, "asked"}, {n.Decided.Denied, "refused"}, {n.Decided.RateLimited, "held back by a rate"}, {n.Ended.Error, "ended in an error"}} {
+		if part.n > 0 {
+			l = append(l, sayf(", %d %s", part.n, part.what)...)
+		}
+	}
+	return l
+}
+
+// showPins says what is pinned of each server, and what waits for a person.
+func (b *builder) showPins() []block {
+	blocks := []block{{sub: "Pins"}}
+	if len(b.in.Pins) == 0 {
+		return append(blocks, paragraph(say("No pins of these servers are kept where this command looked. The gateway keeps them with its state and refuses a tool whose definition changes; see "), say("sallyport pins list"), say(".")))
+	}
+	t := &table{head: []string{"Server", "Tools pinned", "How", "Since", "Waiting for a person"}}
+	for _, f := range b.in.Pins {
+		for _, s := range f.Sets {
+			t.rows = append(t.rows, []line{val(f.Shown), num(len(s.Pins)), say(howWords(s)), say(day(s.First)), waiting(s)})
+		}
+	}
+	return append(blocks,
+		paragraph(say("A definition is pinned when a server first lists it. A tool that is new or changed later is refused until a person has accepted the difference.")),
+		block{table: t.capped(100)})
+}
+
+func howWords(s *pins.Set) string {
+	n := map[pins.How]int{}
+	for _, p := range s.Pins {
+		n[p.How]++
+	}
+	var l []string
+	for _, h := range []struct {
+		how  pins.How
+		what string
+	}{{pins.First, "on first use"}, {pins.Same, "as for another client"}, {pins.Accepted, "accepted by a person"}} {
+		if n[h.how] > 0 {
+			l = append(l, num(n[h.how])[0].text+" "+h.what)
+		}
+	}
+	return strings.Join(l, ", ")
+}
+
+func waiting(s *pins.Set) line {
+	if len(s.Waiting) == 0 {
+		return say("none")
+	}
+	names := make([]string, 0, len(s.Waiting))
+	for n := range s.Waiting {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return vals(names, 10)
+}
+
+func day(t time.Time) string { return t.UTC().Format("2006-01-02") }
