@@ -175,7 +175,7 @@ func (b *builder) pinControl() control {
 	if n > 0 {
 		c.set = sayf("always on; %s pinned where this command looked", count(n, "definition"))
 	}
-	c.proof = proof(c.proof, b.at.of(pinned), "times pinned or accepted")
+	c.proof = proof(c.proof, b.at.of(pinned), "pinned or accepted")
 	c.proof = proof(c.proof, b.at.of(unpinned, refused("pin")), "refused as new, changed or not listed")
 	return c
 }

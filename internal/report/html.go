@@ -224,7 +224,7 @@ func (h *page) line(l line) {
 			if utf8.RuneCountInString(s.text) <= oneLine {
 				h.wrap("code", s.text, at("class", "word"))
 			} else {
-				h.wrap("code", s.text)
+				h.wrap("code", s.text, at("class", "value"))
 			}
 		case strong:
 			h.wrap("strong", s.text)

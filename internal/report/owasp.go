@@ -15,7 +15,7 @@ var owaspLLM = framework{
 		{
 			"LLM02:2025", "Sensitive Information Disclosure",
 			[]controlID{cFlow, cRedact},
-			"Data leaves only to destinations that are known, and the log holds no secrets that can be recognised.",
+			"A destination from untrusted text is refused and one that nobody vouched for is asked about; the log holds no secrets that can be recognised.",
 			"Content for a destination that is allowed is not classified, and answers to the user are not seen.",
 		},
 		{
