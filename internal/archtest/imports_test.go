@@ -53,7 +53,7 @@ var mayImport = map[string][]string{
 	"internal/gateway":   {".", "audit", "contract", "doc", "internal/bridge", "internal/mcp", "internal/pins", "internal/quote", "internal/relay", "internal/stdio", "internal/streamhttp", "internal/upstream", "policy"},
 	"internal/decide":    {".", "audit", "contract", "doc", "internal/mcp", "internal/quote", "policy"},
 	"internal/lint":      {".", "audit", "contract", "doc", "flow", "internal/config", "internal/quote", "internal/strictyaml", "policy"},
-	"internal/report":    {".", "audit", "contract", "doc", "internal/auditread", "internal/config", "internal/lint", "internal/pins", "internal/quote", "policy"},
+	"internal/report":    {".", "audit", "contract", "doc", "internal/auditread", "internal/config", "internal/explain", "internal/lint", "internal/pins", "internal/quote", "policy"},
 	"internal/demo":      {"audit", "internal/quote"},
 	"internal/packscore": {"contract", "doc", "internal/quote", "internal/strictyaml"},
 
@@ -104,6 +104,7 @@ var thirdParty = map[string][]string{
 	"github.com/spf13/cobra":                {"internal/cli"},
 	"go.yaml.in/yaml/v4":                    {"internal/strictyaml"},
 	"golang.org/x/net/idna":                 {"flow"},
+	"golang.org/x/net/html":                 nil,
 	"golang.org/x/net/publicsuffix":         {"flow"},
 	"golang.org/x/sys":                      {"audit", "internal/client", "internal/pins", "internal/stdio", "internal/store"},
 	"golang.org/x/term":                     {"internal/cli"},

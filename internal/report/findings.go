@@ -34,7 +34,7 @@ type Finding struct {
 
 const (
 	maxFindings = 250 // in the pack
-	maxOfKind   = 50  // of one kind
+	maxOfKind   = 25  // of one kind
 	maxAlike    = 20  // denials of one kind
 	minAnswers  = 3   // answers before "always granted" says anything
 )

@@ -59,7 +59,7 @@ func (b *builder) findTools() {
 		b.add(Low, "never called", join(sayf("%s that the policy lets through and nobody called in that time: ", count(len(unused), "tool")), vals(unused, 20)), nil, say("If the agent does not need them, refuse them."))
 	}
 	if len(unlisted) > 0 && len(b.in.Tools) > 0 {
-		b.add(Low, "not listed", join(sayf("%s that stand in the log and in no list that was given: ", count(len(unlisted), "tool")), vals(unlisted, 20)), nil, say("Give the list of every server, as it is today."))
+		b.add(Low, "not listed", join(say("In the log and in no list that was given: "), vals(unlisted, 20)), nil, say("Give the list of every server, as it is today."))
 	}
 	if len(b.in.Tools) == 0 {
 		b.add(Note, "no list of tools", say("No server's list of tools was given, so contracts from packs and the fallback are not known here."), nil, say("Give the answer to tools/list with --tools."))

@@ -176,10 +176,8 @@ func TestHostileTextChangesNoStructure(t *testing.T) {
 // lineShape is what is left of a line when its values are taken away: the cells, the marks
 // at its beginning, what could be a link.
 func lineShape(l string) string {
-	l = escaped.ReplaceAllString(l, "")
-	l = codeSpan.ReplaceAllString(l, "$1")
 	var b strings.Builder
-	for _, r := range l {
+	for _, r := range bare(l) {
 		if strings.ContainsRune("|[]<>*#", r) {
 			b.WriteRune(r)
 		}

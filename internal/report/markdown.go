@@ -54,7 +54,7 @@ func (m *markdown) table(t *table) {
 	m.row(len(t.head), func(i int) string { return mdPlain(t.head[i]) })
 	m.row(len(t.head), func(int) string { return "---" })
 	for _, row := range t.rows {
-		m.row(len(t.head), func(i int) string { return mdLine(row[i]) })
+		m.row(len(t.head), func(i int) string { return mdCell(row[i]) })
 	}
 	m.raw("\n")
 	if t.more > 0 {
@@ -94,7 +94,7 @@ func (m *markdown) chart(c *chart) {
 		m.row(len(head)+1, func(i int) string {
 			switch {
 			case i == 0:
-				return mdLine(bar.label)
+				return mdCell(bar.label)
 			case i == len(head):
 				return strings.Repeat("█", int(scale(bar.total(), most, width)))
 			}
@@ -106,12 +106,16 @@ func (m *markdown) chart(c *chart) {
 
 var mdMarks = [...]string{neutral: "", good: "**Good.** ", caution: "**Look.** ", bad: "**Problem.** "}
 
-func mdLine(l line) string {
+// mdLine writes a line that stands in no table, mdCell one that stands in a cell.
+func mdLine(l line) string { return mdSpans(l, false) }
+func mdCell(l line) string { return mdSpans(l, true) }
+
+func mdSpans(l line, cell bool) string {
 	var b strings.Builder
 	for _, s := range l {
 		switch s.kind {
 		case value:
-			b.WriteString(mdCode(s.text))
+			b.WriteString(mdCode(s.text, cell))
 		case strong, badge:
 			b.WriteString("**" + mdPlain(s.text) + "**")
 		case link:
@@ -123,24 +127,29 @@ func mdLine(l line) string {
 	return b.String()
 }
 
-// mdCode is a code span. Nothing in one is markup, so what could end it (a backtick), end
-// the cell of a table around it (a pipe) or begin an element for a reader that does not
-// know code spans (<, &) is written as the escapes for invisible characters are.
-func mdCode(s string) string {
+// mdCode is a code span. Nothing in one is markup, so what could end it (a backtick) or
+// begin an element for a reader that does not know code spans (<, &) is written as the
+// escapes for invisible characters are. A pipe ends the cell of a table, but for one behind
+// a backslash; how readers count several backslashes differs.
+func mdCode(s string, cell bool) string {
 	if s == "" {
 		return "—"
 	}
 	var b strings.Builder
 	b.WriteByte('`')
+	var before rune
 	for _, r := range s {
 		switch {
-		case r == '`' || r == '|' || r == '<' || r == '&':
+		case r == '|' && cell && before != '\\':
+			b.WriteString(`\|`)
+		case r == '`' || r == '<' || r == '&' || r == '|' && cell:
 			b.WriteString(`\u{` + strconv.FormatInt(int64(r), 16) + `}`)
 		case unseen(r):
 			b.WriteRune('\uFFFD')
 		default:
 			b.WriteRune(r)
 		}
+		before = r
 	}
 	b.WriteByte('`')
 	return b.String()
@@ -156,7 +165,7 @@ func mdPlain(s string) string {
 		}
 		lower := strings.ToLower(word)
 		if strings.Contains(lower, "@") || strings.Contains(lower, ":/") || strings.Contains(lower, "www.") || i == 0 && numbered(word) {
-			b.WriteString(mdCode(word))
+			b.WriteString(mdCode(word, true))
 			continue
 		}
 		for j, r := range word {

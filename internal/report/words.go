@@ -5,6 +5,7 @@ import (
 
 	"github.com/sallyport-dev/sallyport/doc"
 	"github.com/sallyport-dev/sallyport/internal/config"
+	"github.com/sallyport-dev/sallyport/internal/explain"
 	"github.com/sallyport-dev/sallyport/policy"
 )
 
@@ -119,7 +120,8 @@ func (b *builder) rateWords(names []string) line {
 			if r.Global {
 				whose = "for all callers together"
 			}
-			l = append(l, sayf(" (%d in %s %s, at most %d at once)", r.Rate, r.Per, whose, r.Burst)...)
+			per := explain.Limit(r.Rate, r.Burst, r.Per, r.Global).Per
+			l = append(l, sayf(" (%d in %s %s, at most %d at once)", r.Rate, per, whose, r.Burst)...)
 		}
 	}
 	return l
