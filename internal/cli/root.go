@@ -27,6 +27,7 @@ var commands = []func() *cobra.Command{
 	newAudit,
 	newDecide,
 	newExplain,
+	newMan,
 	newPacks,
 	newPins,
 	newReload,
