@@ -220,12 +220,12 @@ func (b *builder) recordControl() control {
 	if b.in.Log == nil {
 		return c
 	}
-	c.proof = proof(c.proof, b.at.of(allVerdicts), "verdicts before forwarding")
-	c.proof = proof(c.proof, b.at.of(anOutcome), "outcomes")
+	c.proof = proof(c.proof, b.at.of(allVerdicts), "recorded before forwarding")
+	c.proof = proof(c.proof, b.at.of(anOutcome), "recorded when they ended")
 	v := &b.in.Log.Verified
 	if v.Intact() {
 		c.proof = append(c.proof, say("; chain verified over "+strconv.FormatInt(v.Records, 10)+" records")...)
-		c.brief = join(proof(nil, b.at.of(allVerdicts), "verdicts"), say(", chain verified"))
+		c.brief = join(proof(nil, b.at.of(allVerdicts), "recorded"), say(", chain verified"))
 	} else {
 		c.gap = "The log is not intact."
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sallyport-dev/sallyport"
+	"github.com/sallyport-dev/sallyport/audit"
 	"github.com/sallyport-dev/sallyport/internal/config"
 )
 
@@ -82,7 +83,7 @@ func (b *builder) scope() []block {
 func reach(u *config.Upstream) string {
 	if u.Transport == config.HTTP {
 		at, _, _ := strings.Cut(u.URL, "?")
-		return at
+		return audit.RedactText(at)
 	}
 	return u.Command
 }

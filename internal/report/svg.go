@@ -77,7 +77,7 @@ func (h *page) bars(c *chart) {
 func (h *page) columns(c *chart) {
 	h.svg(columnsHigh+22, c.title)
 	most, n := c.most(), int64(max(len(c.bars), 1))
-	step := min(int64(chartWidth)/n, 60)
+	step, labelled := min(int64(chartWidth)/n, 60), false
 	for i, b := range c.bars {
 		y := int64(columnsHigh)
 		text := lineText(b.label)
@@ -88,6 +88,10 @@ func (h *page) columns(c *chart) {
 			high := scale(v, most, columnsHigh-14)
 			y -= high
 			h.rect(c.series[k].tone, int64(i)*step+1, y, max(step-2, 1), high, text+": "+c.series[k].name+" "+strconv.FormatInt(v, 10))
+		}
+		if b.total() == most && !labelled { // the height that the others are compared with
+			labelled = true
+			h.label("sum", int64(i)*step+1, y-4, strconv.FormatInt(most, 10))
 		}
 	}
 	h.rect(neutral, 0, columnsHigh, step*n, 1, "")

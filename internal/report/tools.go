@@ -326,13 +326,14 @@ func (b *builder) callWords(t *tool) line {
 	if n.Calls == 0 {
 		return say("none")
 	}
-	l := sayf("%d", n.Calls)
+	l, between := sayf("%d", n.Calls), ": "
 	for _, part := range []struct {
 		n    uint64
 		what string
 	}{{n.Ran(), "ran"}, {n.Decided.Asked, "asked"}, {n.Decided.Denied, "refused"}, {n.Decided.RateLimited, "held back by a rate"}, {n.Ended.Error, "ended in an error"}} {
 		if part.n > 0 {
-			l = append(l, sayf(", %d %s", part.n, part.what)...)
+			l = append(l, sayf("%s%d %s", between, part.n, part.what)...)
+			between = ", "
 		}
 	}
 	return l

@@ -3,6 +3,7 @@ package report
 import (
 	"strings"
 
+	"github.com/sallyport-dev/sallyport/audit"
 	"github.com/sallyport-dev/sallyport/doc"
 	"github.com/sallyport-dev/sallyport/internal/config"
 	"github.com/sallyport-dev/sallyport/internal/explain"
@@ -168,7 +169,7 @@ func operands(o policy.Operation) line {
 	var l []string
 	for _, v := range o.Operands() {
 		if v.Kind() == doc.String {
-			l = append(l, v.String())
+			l = append(l, audit.RedactText(v.String()))
 			continue
 		}
 		l = append(l, string(v.AppendJSON(nil)))

@@ -40,6 +40,7 @@ func TestRuleWords(t *testing.T) {
 		{"{name: r, effect: deny, tools: [a], when: {'args.x[*]': {eq: 1, quantifier: any}}}", "deny calls of a, if any args.x[*] is 1."},
 		{"{name: r, effect: allow, tools: [a], when: {'args.x[*]': {in: [a, 2]}}}", "allow calls of a, if every args.x[*] is one of a, 2."},
 		{"{name: r, effect: allow, tools: [a], when: {args.x: {present: false}}}", "allow calls of a, if args.x is not there."},
+		{"{name: r, effect: deny, tools: [a], when: {args.x: 'Bearer abcdefghijklmnopqrstuvwxyz0123456789'}}", "deny calls of a, if args.x is Bearer [redacted bearer token]."},
 		{"{name: r, effect: allow, tools: [a], rate_limits: [slow]}", "allow calls of a, within the rate limit slow (3 in 1m for each caller, at most 2 at once)."},
 	} {
 		in := input(t, "version: 1\nrate_limits:\n  slow: {rate: 3, per: 1m, burst: 2}\npolicies:\n  main:\n    rules:\n      - "+c.rule+"\n", nil, nil)
