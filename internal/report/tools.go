@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sallyport-dev/sallyport/contract"
 	"github.com/sallyport-dev/sallyport/internal/auditread"
 	"github.com/sallyport-dev/sallyport/internal/lint"
-	"github.com/sallyport-dev/sallyport/internal/pins"
 	"github.com/sallyport-dev/sallyport/policy"
 )
 
@@ -250,74 +248,6 @@ func (b *builder) givenWords(t *tool) line {
 	return mark(caution, "not known")
 }
 
-// contractWords puts a contract into words.
-func contractWords(t *tool) line {
-	c := t.contract
-	if c == nil {
-		return say("the tool is in no list that was given, so what holds for it is not known here")
-	}
-	var parts []line
-	add := func(l ...line) { parts = append(parts, join(l...)) }
-	switch {
-	case c.Exfiltrating && len(c.SinkParams) == 0:
-		add(say("sends to what stands in any argument"))
-	case c.Exfiltrating:
-		add(say("sends to what stands in "), vals(texts(c.SinkParams), 12))
-	default:
-		add(say("sends nothing anywhere, so the flow check does not apply"))
-	}
-	if n := len(c.TrustedDestinations); n > 0 {
-		add(say("trusted: "), vals(texts(c.TrustedDestinations), 8))
-	}
-	if len(c.WriteParams) > 0 {
-		where := say("the directories on the server's command line")
-		if len(c.AllowedPathPrefixes) > 0 {
-			where = vals(c.AllowedPathPrefixes, 8)
-		}
-		add(say("writes to the path in "), vals(texts(c.WriteParams), 6), say(", only within "), where)
-	}
-	for _, p := range c.ArgPatterns[:min(len(c.ArgPatterns), 6)] {
-		add(val(p.Param.String()), say(" has to match "), val(p.Source))
-	}
-	if c.MaxCalls != nil {
-		add(sayf("at most %d calls in a session", *c.MaxCalls))
-	}
-	if c.Destructive {
-		add(say("destructive, so each call is asked about"))
-	}
-	if len(c.TypedParams) > 0 {
-		add(say("only the user's own words in "), vals(texts(c.TypedParams), 6))
-	}
-	if n := len(c.Output); n > 0 {
-		var loose []string
-		for _, o := range c.Output {
-			if o.Label.Loosens() {
-				loose = append(loose, o.Path.String()+" "+o.Label.String())
-			}
-		}
-		if len(loose) > 0 {
-			add(say("its output is believed in "), vals(loose, 8))
-		}
-	}
-	var l line
-	for i, p := range parts {
-		if i > 0 {
-			l = append(l, say("; ")...)
-		}
-		l = append(l, p...)
-	}
-	return l
-}
-
-// texts are values as they are written.
-func texts[T interface{ String() string }](list []T) []string {
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = v.String()
-	}
-	return out
-}
-
 func (b *builder) callWords(t *tool) line {
 	if b.in.Log == nil {
 		return say("no log")
@@ -338,51 +268,3 @@ func (b *builder) callWords(t *tool) line {
 	}
 	return l
 }
-
-// showPins says what is pinned of each server, and what waits for a person.
-func (b *builder) showPins() []block {
-	blocks := []block{{sub: "Pins"}}
-	if len(b.in.Pins) == 0 {
-		return append(blocks, paragraph(say("No pins of these servers are kept where this command looked. The gateway keeps them with its state and refuses a tool whose definition changes; see "), say("sallyport pins list"), say(".")))
-	}
-	t := &table{head: []string{"Server", "Tools pinned", "How", "Since", "Waiting for a person"}}
-	for _, f := range b.in.Pins {
-		for _, s := range f.Sets {
-			t.rows = append(t.rows, []line{val(f.Shown), num(len(s.Pins)), say(howWords(s)), say(day(s.First)), waiting(s)})
-		}
-	}
-	return append(blocks,
-		paragraph(say("A definition is pinned when a server first lists it. A tool that is new or changed later is refused until a person has accepted the difference.")),
-		block{table: t.capped(100)})
-}
-
-func howWords(s *pins.Set) string {
-	n := map[pins.How]int{}
-	for _, p := range s.Pins {
-		n[p.How]++
-	}
-	var l []string
-	for _, h := range []struct {
-		how  pins.How
-		what string
-	}{{pins.First, "on first use"}, {pins.Same, "as for another client"}, {pins.Accepted, "accepted by a person"}} {
-		if n[h.how] > 0 {
-			l = append(l, num(n[h.how])[0].text+" "+h.what)
-		}
-	}
-	return strings.Join(l, ", ")
-}
-
-func waiting(s *pins.Set) line {
-	if len(s.Waiting) == 0 {
-		return say("none")
-	}
-	names := make([]string, 0, len(s.Waiting))
-	for n := range s.Waiting {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return vals(names, 10)
-}
-
-func day(t time.Time) string { return t.UTC().Format("2006-01-02") }
