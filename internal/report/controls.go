@@ -222,6 +222,7 @@ func (b *builder) recordControl() control {
 	}
 	c.proof = proof(c.proof, b.at.of(allVerdicts), "recorded before forwarding")
 	c.proof = proof(c.proof, b.at.of(anOutcome), "recorded when they ended")
+	c.proof = proof(c.proof, b.at.of(loaded), "of a configuration that was loaded, with its digest")
 	v := &b.in.Log.Verified
 	if v.Intact() {
 		c.proof = append(c.proof, say("; chain verified over "+strconv.FormatInt(v.Records, 10)+" records")...)

@@ -37,8 +37,6 @@ const (
 	unanswered  evidence = "unanswered"
 	loaded      evidence = "config"
 	notLoaded   evidence = "config refused"
-	session     evidence = "session"
-	damaged     evidence = "damage"
 )
 
 // refused and questioned are verdicts of a check.
@@ -65,10 +63,6 @@ func (p *Pointers) Add(r *auditread.Record) {
 		p.either(ok, pinned, unpinned, r.Seq)
 	case "config":
 		p.either(ok, loaded, notLoaded, r.Seq)
-	case "session":
-		p.point(session, r.Seq)
-	case "repair", "restart":
-		p.point(damaged, r.Seq)
 	case "approval":
 		switch r.Phase {
 		case "answered":
