@@ -175,16 +175,20 @@ func (t *teller) record(r *Record, ln audit.Line) {
 
 func (t *teller) belongs(r *Record) bool {
 	s := t.subject
+	sameCall := s.Call > 0 && r.Call == s.Call && r.Session == s.Session
 	switch {
 	case r.Seq == s.Seq:
 		return true
-	case s.Approval != "" && r.Approval == s.Approval:
-		return true
 	case r.Phase == audit.PhaseOutcome:
 		return t.verdicts[r.Ref]
+	case s.Approval != "" && r.Approval == s.Approval:
+		if s.Phase != audit.PhaseVerdict || s.Outcome == "asked" {
+			return true
+		}
+		// A yes for a session covers other calls too, which are no part of this one.
+		return sameCall || r.Outcome == "asked" || r.Event == "approval" && r.Phase != "used"
 	case r.Phase == audit.PhaseVerdict:
-		return s.Phase == audit.PhaseVerdict && s.Call > 0 && r.Call == s.Call && r.Session == s.Session &&
-			r.Event == s.Event && r.Upstream == s.Upstream && r.Target == s.Target
+		return s.Phase == audit.PhaseVerdict && sameCall && r.Event == s.Event && r.Upstream == s.Upstream && r.Target == s.Target
 	}
 	return false
 }

@@ -96,6 +96,24 @@ func TestStory(t *testing.T) {
 	}
 }
 
+// A yes for the session covers several calls, each of which has a story of its own.
+func TestStoryOfOneOfTheCallsOfAnApproval(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	ask := verdict(1, "mail", "send", "asked")
+	ask.Session, ask.Call, ask.Approval = "s", 1, "a1"
+	step := func(phase string, n uint64) audit.Record {
+		return audit.Record{Time: at(2), Event: "approval", Phase: phase, Approval: "a1", Session: "s", Call: n}
+	}
+	first, firstEnd := call(3, "s", "send", 2)
+	second, secondEnd := call(5, "s", "send", 3)
+	first.Approval, second.Approval, firstEnd.Ref, secondEnd.Ref = "a1", "a1", 3, 6
+	writeLog(t, path, audit.Options{}, ask, step("answered", 1), first, step("used", 2), firstEnd, second, step("used", 3), secondEnd)
+	want(t, "of the first", numbers(t, tell(t, path, 3)), "3: 1 2 3 4 5")
+	want(t, "of the second", numbers(t, tell(t, path, 6)), "6: 1 2 6 7 8")
+	want(t, "of the question", numbers(t, tell(t, path, 1)), "1: 1 2 3 4 5 6 7 8")
+	want(t, "of the answer", numbers(t, tell(t, path, 2)), "2: 1 2 3 4 5 6 7 8")
+}
+
 func TestStoryOfHostileRecords(t *testing.T) {
 	head := func(seq int) string {
 		return fmt.Sprintf(`{"seq":%d,"time":"2026-01-02T15:04:05.000Z","event":"tools/call","phase":"verdict","session":"s","call":1,"upstream":"u","target":"t"`, seq)
