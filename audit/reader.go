@@ -30,7 +30,7 @@ type Line struct {
 	Number int64  // in its file, from 1; 0 if the file was not read from its beginning
 	// Err says why the line cannot be read: [ErrLong], [ErrUnfinished], or what is
 	// wrong with a compressed file, of which the rest is then left out. After
-	// [Reader.More] it can be [ErrCut] or [ErrReplaced].
+	// [Reader.More] it can be [ErrCut], [ErrReplaced] or [ErrRemoved].
 	Err error
 }
 
@@ -40,6 +40,7 @@ var (
 	ErrUnfinished = errors.New("the line has no end")
 	ErrCut        = errors.New("the log was cut: it is shorter than what was read of it")
 	ErrReplaced   = errors.New("the log was deleted or replaced, and goes on as another file")
+	ErrRemoved    = errors.New("files into which the log was rotated were removed before they were read")
 )
 
 // source is one file of a set.

@@ -147,6 +147,31 @@ func TestReaderGoesOnAfterRotation(t *testing.T) {
 	expect(t, "after them", more(t, r), fmt.Sprint(l.seq+1))
 }
 
+// What rotation has removed meanwhile is said; a file that was read and then removed is no loss.
+func TestReaderSaysWhatRotationRemoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l := openLog(t, path, Options{Rotate: Rotation{MaxSize: 2000, Keep: 1}})
+	addRecords(t, l, 1, "")
+	r := reader(t, path, 0)
+	expect(t, "at first", rest(t, r), "1")
+	addRecords(t, l, 60, "")
+	got := more(t, r)
+	if !strings.HasPrefix(got, "2 ") || strings.Count(got, "[files into which the log was rotated were removed before they were read]") != 1 || strings.Count(got, "[") != 1 {
+		t.Errorf("after many rotations: %q", got)
+	}
+	// One by one, so that each rotation is seen before the next: nothing is lost.
+	begin := r.last
+	for range 60 {
+		addRecords(t, l, 1, "")
+		if got := more(t, r); strings.Contains(got, "[") || !strings.HasSuffix(got, fmt.Sprint(l.seq)) {
+			t.Fatalf("record %d: %q", l.seq, got)
+		}
+	}
+	if r.last < begin+2 {
+		t.Errorf("rotated from %d to %d only", begin, r.last)
+	}
+}
+
 func TestReaderSaysThatALogWasCutOrReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := openLog(t, path, Options{})

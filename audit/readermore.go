@@ -79,20 +79,28 @@ func (r *Reader) goOn(f *os.File) (bool, error) {
 		return false, fmt.Errorf("audit: %w", err)
 	}
 	next, err := OpenReader(r.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // gone since
+	}
 	if err != nil {
 		return false, err
 	}
 	mine := r.last + 1 // the number that f has now, if it was rotated
-	rotated := false
 	for len(next.queue) > 1 && next.queue[0].number <= mine {
-		rotated = rotated || next.queue[0].number == mine
 		next.queue = next.queue[1:]
+	}
+	first := next.last + 1
+	if len(next.queue) > 1 {
+		first = next.queue[0].number
+	}
+	switch {
+	case next.last < mine:
+		r.notes = append(r.notes, ErrReplaced)
+	case first > mine+1:
+		r.notes = append(r.notes, ErrRemoved)
 	}
 	_ = f.Close()
 	r.queue, r.last, r.cur = next.queue, next.last, nil
 	r.size.Store(r.done.Load() + next.size.Load())
-	if !rotated {
-		r.notes = append(r.notes, ErrReplaced)
-	}
 	return true, nil
 }

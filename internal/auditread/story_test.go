@@ -67,7 +67,8 @@ func TestStory(t *testing.T) {
 		evidence("to[0]", 1, 6, "read"),
 		evidence("to[1]", 7, 6, "read"),       // a call that the log does not hold
 		evidence("to[2]", 0, 6, "tools/list"), // no call
-		evidence("to[3]", 3, 19, "fetch"),     // only another process has it
+		evidence("to[3]", 3, 19, "fetch"),     // only other processes have it: the last before that moment
+		evidence("to[4]", 3, 10, "fetch"),     // as long as it was before
 	}
 	fetch, fetchEnd := call(8, "other", "fetch", 3)
 	later, laterEnd := call(12, "third", "fetch", 3) // nearer to the moment
@@ -83,7 +84,7 @@ func TestStory(t *testing.T) {
 		early, read, earlyEnd, readEnd, fetch, fetchEnd, later, laterEnd, // 1 to 8
 		send, step(21, "asked", 2), step(25, "answered", 2), again, step(30, "used", 3), end, // 9 to 14
 		unrelated, unrelatedEnd)
-	told := "9: 9 10 11 12 13 14 from 2/4 from -/- from -/- from 7/8"
+	told := "9: 9 10 11 12 13 14 from 2/4 from -/- from -/- from 7/8 from 5/6"
 	want(t, "of the verdict", numbers(t, tell(t, path, 9)), told)
 	want(t, "of the call that the answer was for", numbers(t, tell(t, path, 12)), "12: 9 10 11 12 13 14")
 	want(t, "of its outcome", numbers(t, tell(t, path, 14)), "12: 9 10 11 12 13 14")
