@@ -1,5 +1,7 @@
 // Package lograte bounds how often the same line is logged: what a server sends can cause a
-// line each, and must neither fill a disk nor hide what else stands in the log.
+// line each, and so fill a disk, or hide what else stands in the log.
+//
+// It must never drop a line without saying how many.
 package lograte
 
 import (
