@@ -19,7 +19,7 @@ const (
 
 // New returns a logger of which warnings and errors with one message are written [PerMinute]
 // times in a minute at most. How many more there were is a line of its own at the end of
-// that minute. Lines of lower levels are not limited. Safe for concurrent use, and one limit
+// that minute, unless the process ends before. Lines of lower levels are not limited. Safe for concurrent use, and one limit
 // for all loggers that are made of it with With.
 func New(log *slog.Logger) *slog.Logger {
 	return slog.New(&handler{next: log.Handler(), kinds: &kinds{all: make(map[string]*minute)}})
