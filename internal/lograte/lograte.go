@@ -1,5 +1,7 @@
 // Package lograte bounds how often the same line is logged: what a server sends can cause a
-// line each, and must neither fill a disk nor hide what else stands in the log.
+// line each, and so fill a disk, or hide what else stands in the log.
+//
+// It must never drop a line without saying how many.
 package lograte
 
 import (
@@ -17,7 +19,7 @@ const (
 
 // New returns a logger of which warnings and errors with one message are written [PerMinute]
 // times in a minute at most. How many more there were is a line of its own at the end of
-// that minute. Lines of lower levels are not limited. Safe for concurrent use, and one limit
+// that minute, unless the process ends before. Lines of lower levels are not limited. Safe for concurrent use, and one limit
 // for all loggers that are made of it with With.
 func New(log *slog.Logger) *slog.Logger {
 	return slog.New(&handler{next: log.Handler(), kinds: &kinds{all: make(map[string]*minute)}})

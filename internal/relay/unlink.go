@@ -8,7 +8,7 @@ import (
 )
 
 // A question of a server's is shown to a person, who must not get somewhere by a click that
-// the text only seems to name: no client may make links of what stands in one, but for the
+// the text only seems to name: no client should make links of what stands in one, but for the
 // url of a question by URL (2025-11-25, elicitation, "Safe URL Handling"), and some do. So
 // the texts stay readable, and what a client would make a link of is broken: https[:]//…
 
