@@ -52,13 +52,13 @@ func TestNothingOfAnUnlinkedTextIsALink(t *testing.T) {
 // what is recorded.
 func TestQuestionsHaveNoLinks(t *testing.T) {
 	const question = `{"mode":"form","message":"[bank](https://evil.example/x)","requestedSchema":{"type":"object","properties":{"u":{"type":"string","title":"https://t.example","description":"<b>","default":"https://d.example","enum":["https://e.example"]}}}}`
-	const shown = `{"mode":"form","message":"[bank] (https[:]//evil.example/x)","requestedSchema":{"type":"object","properties":{"u":{"type":"string","title":"https[:]//t.example","description":"< b>","default":"https://d.example","enum":["https://e.example"]}}}}`
+	const shown = `{"mode":"form","message":"The server 'srv' asks: [bank] (https[:]//evil.example/x)","requestedSchema":{"type":"object","properties":{"u":{"type":"string","title":"https[:]//t.example","description":"< b>","default":"https://d.example","enum":["https://e.example"]}}}}`
 	e := newEnds(t, mailConfig, nil)
 	e.fromServer(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":`+question+`}`, mcp.ID{})
 	e.wantClient(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":`+shown+`}`, "")
 	const page = `{"jsonrpc":"2.0","id":2,"method":"elicitation/create","params":{"mode":"url","url":"https://ok.example","elicitationId":"x","message":"open it"}}`
 	e.fromServer(page, mcp.ID{})
-	e.wantClient(page, "")
+	e.wantClient(strings.Replace(page, "open it", "The server 'srv' asks: open it", 1), "")
 	e.fromClient(`{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"p","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)
 	e.wantServer(`{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"p","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)
 	e.fromServer(`{"jsonrpc":"2.0","method":"notifications/tasks","params":{"taskId":"t","inputRequests":{"q":{"method":"elicitation/create","params":`+question+`}}}}`, mcp.ID{})
