@@ -125,6 +125,9 @@ func TestTheClientIsAsked(t *testing.T) {
 					phases = append(phases, r["phase"].(string))
 				}
 			}
+			if by := mustJSON(records(t, g)); !strings.Contains(by, "yes, once, channel client, by whoever sits at the client 'c'") {
+				t.Error("the log does not say who answered")
+			}
 			if got := strings.Join(phases, " "); got != "asked answered used asked" {
 				t.Errorf("the log has %s", got)
 			}
