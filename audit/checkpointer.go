@@ -136,7 +136,7 @@ func (c *checkpointer) close() {
 	case <-c.done:
 	case <-t.C:
 		c.failed.Add(1)
-		c.log.warn("the last checkpoint could not be written", errors.New("its place does not answer: "+c.opt.Path))
+		c.log.warn("the last checkpoint could not be written", errors.New("there was no time: much of the log is still to be read, or its place does not answer: "+c.opt.Path))
 	}
 }
 
