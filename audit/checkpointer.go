@@ -52,7 +52,7 @@ type checkpointer struct {
 	far     atomic.Bool   // more is to be read than others can wait for
 	behind  atomic.Bool   // a rotation waits for the tree
 	changed atomic.Bool   // it was told that the log was changed
-	said    string        // the failure that was told last
+	said    string        // the failure that was told last; only of run
 }
 
 func startCheckpoints(l *Log, opt Checkpoints) *checkpointer {
