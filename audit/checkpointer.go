@@ -52,7 +52,7 @@ type checkpointer struct {
 	far     atomic.Bool   // more is to be read than others can wait for
 	behind  atomic.Bool   // a rotation waits for the tree
 	changed atomic.Bool   // it was told that the log was changed
-	said    string        // the failure that was told last
+	said    string        // the failure that was told last; only of run
 }
 
 func startCheckpoints(l *Log, opt Checkpoints) *checkpointer {
@@ -136,7 +136,7 @@ func (c *checkpointer) close() {
 	case <-c.done:
 	case <-t.C:
 		c.failed.Add(1)
-		c.log.warn("the last checkpoint could not be written", errors.New("its place does not answer: "+c.opt.Path))
+		c.log.warn("the last checkpoint could not be written", errors.New("there was no time: much of the log is still to be read, or its place does not answer: "+c.opt.Path))
 	}
 }
 

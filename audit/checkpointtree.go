@@ -68,9 +68,12 @@ func (c *checkpointer) grow(k *known, shared *treeState) (treePlace, error) {
 	c.behind.Store(false)
 	if shared != nil && shared.file == k.first.seq && (!c.has || shared.n > c.tree.n) {
 		from := shared.treePlace
-		if from.reach(k) == nil {
+		switch err := from.reach(k); {
+		case err == nil:
 			c.tree, c.has, c.none = from, true, false
 			return c.tree, nil
+		case !errors.Is(err, errChanged):
+			return treePlace{}, err
 		}
 		c.tellChanged()
 	}

@@ -208,7 +208,7 @@ func (v *verifier) forked(at int64) {
 		p := &m.misses[i]
 		if uint64(p.size) < m.rep.UpTo || uint64(p.size) == m.rep.UpTo && m.rep.Fit > 0 {
 			m.rep.problem(Problem{File: m.of.files[p.file], Line: p.line, Kind: KindForked, Text: fmt.Sprintf(
-				"the log does not fit this checkpoint of %d records, but one of %d at %s: the same key has signed another log", p.size, m.rep.UpTo, m.rep.At)})
+				"the log does not fit this checkpoint of %d records, but one of %d at %s: it was made of another log", p.size, m.rep.UpTo, m.rep.At)})
 			continue
 		}
 		if first < 0 {

@@ -23,7 +23,7 @@ const (
 	maxNoteLines = 64      // of text, and of signatures
 	// MaxCheckpoints bounds the checkpoints that a log is compared with.
 	MaxCheckpoints = 1 << 20
-	maxUnused      = 100 // checkpoints that were not used and are listed
+	maxUnused      = 10 // checkpoints that were not used and are listed
 
 	signatureStart = "— "
 )

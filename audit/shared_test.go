@@ -41,6 +41,8 @@ func optionsOf(name, path string) (Options, error) {
 	if opt.Checkpoints == nil {
 		return opt, nil
 	}
+	// Nobody changes these logs: whatever is told is a false alarm or a failure.
+	opt.Warn = func(what string, err error) { fatal(fmt.Errorf("told: %s: %w", what, err)) }
 	var err error
 	opt.Checkpoints.Path = path + ".points"
 	opt.Checkpoints.Key, err = ReadSigningKey(path + ".key")
