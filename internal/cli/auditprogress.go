@@ -20,8 +20,8 @@ func showProgress(stderr io.Writer, r *audit.Reader) (stop func()) {
 		return func() {}
 	}
 	t := time.NewTicker(barEvery)
-	stop = drawProgress(stderr, r, t.C)
-	return func() { stop(); t.Stop() }
+	end := drawProgress(stderr, r, t.C)
+	return func() { end(); t.Stop() }
 }
 
 // drawProgress draws the bar each time that tick says so.

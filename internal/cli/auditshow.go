@@ -53,6 +53,7 @@ is wrong.`,
 			stop := func() {}
 			story, err := auditread.Tell(cmd.Context(), func() (*audit.Reader, error) {
 				stop()
+				stop = func() {}
 				in, err := openToRead(nil, path, 0)
 				if err == nil {
 					stop = showProgress(cmd.ErrOrStderr(), in)
