@@ -60,7 +60,9 @@ func TestPlaywrightPackFlow(t *testing.T) {
 	d.want(ask, "playwright/browser_evaluate", args{"function": "() => document.title", "filename": "/home/ursula/.bashrc"})
 	for _, a := range []args{{"filename": "evil.js"}, {"code": "async (page) => page.title()", "filename": "evil.js"}} {
 		got := d.verdict("playwright/browser_run_code_unsafe", a)
-		about := slices.ContainsFunc(got.Questions, func(q sallyport.Question) bool { return q.Argument == "filename" && strings.Contains(q.Text, "user alone") })
+		about := slices.ContainsFunc(got.Questions, func(q sallyport.Question) bool {
+			return q.Argument == "filename" && strings.Contains(q.Text, "user alone")
+		})
 		if got.Verdict != ask || !about {
 			t.Errorf("%v: %v: %+v", a, got.Verdict, got.Questions)
 		}
