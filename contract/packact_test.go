@@ -98,6 +98,15 @@ func TestGitLabPackFlow(t *testing.T) {
 	d.want(deny, "gitlab/create_issue", issue("27182818"))
 	d.want(ask, "gitlab/create_issue", issue("31415926"))
 	d.want(deny, "gitlab/push_files", args{"project_id": "mallory-drop/loot-box", "branch": "main", "commit_message": "x", "files": []any{}})
+	for tool, a := range map[string]args{
+		"create_or_update_file": {"file_path": "a", "content": "x", "commit_message": "x", "branch": "main"},
+		"create_merge_request":  {"title": "x", "source_branch": "a", "target_branch": "main"},
+		"create_branch":         {"branch": "x"},
+	} {
+		a["project_id"] = "mallory-drop/loot-box"
+		d.want(deny, "gitlab/"+tool, a)
+	}
+	d.want(ask, "gitlab/create_repository", args{"name": "gizmos"})
 	d.want(allow, "gitlab/get_file_contents", args{"project_id": "mallory-drop/loot-box", "file_path": "README.md"})
 	d.Prompt("Open an issue in acme-tools/widgets and assign it to me")
 	d.want(allow, "gitlab/create_issue", issue("acme-tools/widgets"))

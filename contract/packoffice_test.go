@@ -47,6 +47,9 @@ func TestGoogleCalendarPackFlow(t *testing.T) {
 	}
 
 	d.want(allow, "google-calendar/create-events", args{"events": []any{args{"summary": "Lunch", "start": "2026-12-01T12:00:00", "end": "2026-12-01T13:00:00"}}})
+	d.want(allow, "google-calendar/create-events", args{"calendarId": "primary", "events": []any{args{"summary": "Lunch"}}})
+	d.want(ask, "google-calendar/create-events", args{"calendarId": "team0123@group.calendar.example", "events": []any{args{"summary": "Lunch"}}})
+	d.want(ask, "google-calendar/create-events", args{"events": []any{args{"summary": "Lunch", "visibility": "public"}}})
 	d.want(deny, "google-calendar/create-events", args{"events": []any{args{"summary": "Lunch", "attendees": []any{args{"email": "eve@attacker.example"}}}}})
 
 	// Those who are on an event read what is changed in it, whoever made it.
@@ -98,6 +101,8 @@ func TestNotionPackFlow(t *testing.T) {
 			"API-update-page-markdown": {"page_id": id, "type": "insert_content", "insert_content": args{"content": "x"}},
 			"API-move-page":            {"page_id": found, "parent": args{"page_id": id}},
 			"API-update-a-block":       {"block_id": id, "type": args{}},
+			"API-create-a-data-source": {"parent": args{"page_id": id}, "properties": args{}},
+			"API-update-a-data-source": {"data_source_id": id, "title": text("x")},
 		} {
 			if got := d.verdict("notion/"+tool, a); got.Verdict.String() != v {
 				t.Errorf("%s to %s: %v, want %s: %s", tool, id, got.Verdict, v, got.Reason)
