@@ -46,6 +46,7 @@ var mayImport = map[string][]string{
 	"internal/serve":    {"internal/mcp", "internal/streamhttp", "internal/token"},
 
 	// The edges.
+	"internal/auditread": {"audit", "internal/quote"},
 	"internal/pins":      {".", "contract", "doc"},
 	"internal/config":    {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/quote", "internal/strictyaml", "policy"},
 	"internal/relay":     {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/config", "internal/mcp", "internal/pins", "internal/quote", "internal/stdio", "policy"},
