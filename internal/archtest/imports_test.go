@@ -54,6 +54,7 @@ var mayImport = map[string][]string{
 	"internal/decide":    {".", "audit", "contract", "doc", "internal/mcp", "internal/quote", "policy"},
 	"internal/lint":      {".", "audit", "contract", "doc", "flow", "internal/config", "internal/quote", "internal/strictyaml", "policy"},
 	"internal/demo":      {"audit", "internal/quote"},
+	"internal/ownserver": {"doc", "internal/mcp", "internal/quote", "internal/stdio"},
 	"internal/packscore": {"contract", "doc", "internal/quote", "internal/strictyaml"},
 
 	// What a policy's author asks before anything runs.
@@ -97,7 +98,7 @@ var noEngine = []string{
 // listed may not.
 var thirdParty = map[string][]string{
 	"github.com/gofrs/flock":                {"audit", "internal/instance", "internal/relay"},
-	"github.com/modelcontextprotocol":       {"internal/demo", "e2e"},
+	"github.com/modelcontextprotocol":       {"internal/demo", "internal/ownserver", "e2e"},
 	"golang.org/x/time":                     {"."},
 	"github.com/nlnwa/whatwg-url":           {"flow"},
 	"github.com/spf13/cobra":                {"internal/cli"},

@@ -27,6 +27,7 @@ var commands = []func() *cobra.Command{
 	newAudit,
 	newDecide,
 	newExplain,
+	newMCP,
 	newPacks,
 	newPins,
 	newReload,
