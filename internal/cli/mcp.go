@@ -131,10 +131,14 @@ func newAdviser(f mcpFlags) (*adviser, error) {
 	return a, err
 }
 
+// maxDraft is how long a text may be that an agent writes, in bytes. Ten thousand patterns of
+// the worst kind, which fit into a message, take half a minute and a gigabyte to compile.
+const maxDraft = 128 << 10
+
 // Parameters that several questions have.
 var (
-	configParam    = ownserver.Param{Name: "config", Type: "string", About: "A configuration (sallyport.yaml) as text, instead of the file that the person named"}
-	contractsParam = ownserver.Param{Name: "contracts", Type: "string", About: "A contracts file as text, instead of the one that the person named"}
+	configParam    = ownserver.Param{Name: "config", Type: "string", About: "A configuration (sallyport.yaml) as text, instead of the file that the person named", Max: maxDraft}
+	contractsParam = ownserver.Param{Name: "contracts", Type: "string", About: "A contracts file as text, instead of the one that the person named", Max: maxDraft}
 	toolsParam     = ownserver.Param{Name: "tools", Type: "array", About: "What the server lists: the tools of its answer to tools/list, instead of the file that the person named"}
 	upstreamParam  = ownserver.Param{Name: "upstream", Type: "string", About: "Name of the server; not needed where there is only one"}
 )
@@ -173,7 +177,7 @@ func (a *adviser) questions() []ownserver.Tool {
 			About: "Runs tests of a policy, without a server: calls in a session, and what each should become. A step that fails says why.",
 			Params: []ownserver.Param{
 				configParam, contractsParam,
-				{Name: "tests", Type: "string", About: "A file of tests as text (docs: sallyport test --help), instead of those that the person named"},
+				{Name: "tests", Type: "string", About: "A file of tests as text (docs: sallyport test --help), instead of those that the person named", Max: maxDraft},
 				{Name: "verbose", Type: "boolean", About: "List every test and step"},
 			},
 			Answer: a.test,

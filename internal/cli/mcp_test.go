@@ -105,6 +105,7 @@ func TestMCPAnswersAboutTexts(t *testing.T) {
 		{"no tests", "test_policy", object{}, true, []string{"there are no tests"}},
 		{"tests that name a file", "test_policy", object{"tests": "tools: {server: named.yaml}\ntests: [{name: a, steps: [{prompt: x}]}]"}, false, []string{"tests:1:", "nothing is tested"}},
 		{"tests with a variable", "test_policy", object{"tests": "tests: [{name: \"${MCP_TEST_TOKEN}\", steps: [{call: {tool: x}, expect: deny}]}]"}, false, []string{"FAIL: the-value-of-the-variable-MCP_TEST_TOKEN"}},
+		{"a long draft", "validate_policy", object{"config": strings.Repeat("#", maxDraft+1)}, true, []string{"config has more than 131072 bytes"}},
 		{"an argument that is none", "list_packs", object{"file": "/etc/passwd"}, true, []string{"there is no argument 'file'"}},
 		{"an argument of another type", "explain_decision", object{"tool": 5}, true, []string{"tool is a string, not a number"}},
 		{"a credential in a text", "validate_policy", object{"config": "version: 1\npolicies: {p: {rules: [{effect: allow, tools: [" + "ghp_" + strings.Repeat("a1B2", 9) + "], nam: x}]}}\n"}, false, []string{"problem"}},

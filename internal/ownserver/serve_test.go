@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
@@ -17,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // tools of the tests: one answers, one is wrong, one breaks, one says much.
 func tools() []Tool {
-	texts := []Param{{Name: "text", Type: "string"}, {Name: "flag", Type: "boolean"}, {Name: "list", Type: "array"}, {Name: "value", Type: "object"}}
+	texts := []Param{{Name: "text", Type: "string"}, {Name: "flag", Type: "boolean"}, {Name: "list", Type: "array"}, {Name: "value", Type: "object"}, {Name: "short", Type: "string", Max: 3}}
 	return []Tool{
 		{Name: "echo", Params: texts, Answer: func(_ context.Context, a Args) (string, error) {
 			return fmt.Sprint(a.Text("text"), a.Flag("flag"), a.Value("list").Len(), a.Has("value")), nil
@@ -62,6 +63,8 @@ func TestServe(t *testing.T) {
 		{"without arguments", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}`, `"text":"false 0 false"`},
 		{"another argument", callLine("1", "echo", `{"path":"/etc/passwd"}`), `there is no argument 'path'`},
 		{"another type", callLine("1", "echo", `{"text":["a"]}`), `text is a string, not a list`},
+		{"as long as may be", callLine("1", "echo", `{"short":"abc"}`), `"text":"false 0 false"`},
+		{"longer", callLine("1", "echo", `{"short":"abcd"}`), `short has more than 3 bytes`},
 		{"null", callLine("1", "echo", `{"text":null}`), `text is a string, not a null`},
 		{"a name twice", callLine("1", "echo", `{"text":"a","text":"b"}`), `a member name stands twice`},
 		{"in another case", callLine("1", "echo", `{"TEXT":"a"}`), `there is no argument 'TEXT'`},
@@ -206,8 +209,12 @@ func FuzzServe(f *testing.F) {
 	f.Add([]byte("{\n[]\nnull\n\xff"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var out strings.Builder
+		began := time.Now()
 		hello := `{"jsonrpc":"2.0","id":"h","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n"
 		_ = Serve(t.Context(), Options{Version: "1", Tools: tools(), In: io.MultiReader(strings.NewReader(hello), strings.NewReader(string(in))), Out: &out})
+		if time.Since(began) > MaxTime {
+			t.Error("a request was waited for that has no answer")
+		}
 		for line := range strings.Lines(out.String()) {
 			if !json.Valid([]byte(line)) {
 				t.Errorf("no message: %q", line)

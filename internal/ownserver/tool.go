@@ -24,6 +24,7 @@ type Param struct {
 	Name  string
 	Type  string // string, boolean, object or array: of JSON Schema
 	About string
+	Max   int // bytes of a string; 0: as many as fit into a message
 }
 
 // Args are the arguments of one call.
@@ -73,6 +74,9 @@ func (t *Tool) read(raw []byte) (Args, error) {
 		}
 		if m.Value.Kind() != kinds[p.Type] {
 			return Args{}, fmt.Errorf("%s is a %s, not a %s", p.Name, p.Type, m.Value.Kind())
+		}
+		if p.Max > 0 && m.Value.Kind() == doc.String && len(m.Value.String()) > p.Max {
+			return Args{}, fmt.Errorf("%s has more than %d bytes", p.Name, p.Max)
 		}
 	}
 	return Args{v}, nil
