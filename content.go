@@ -105,9 +105,9 @@ func (e *evaluation) holdsSecret(text string, place func() string) bool {
 	})
 }
 
-// trusted reports what the contract trusts as a destination: it may stand in content too.
+// trusted reports what the contract or the user trusts as a destination: it may stand in content too.
 func (e *evaluation) trusted(d flow.Destination) bool {
-	return e.p.contract != nil && trusts(e.p.contract, d)
+	return e.p.contract != nil && e.trusts(e.p.contract, d)
 }
 
 // carriedFrom says where a reference in content comes from.

@@ -36,6 +36,10 @@ type Options struct {
 	// Resolve resolves symbolic links. nil: paths are compared as they are written, which
 	// is all that can be done for a server on another machine.
 	Resolve confine.Resolver
+	// Trusted returns the list of destinations that the user keeps beside the contracts'
+	// trusted_destinations; nil: there is none. It is called for each decision, has to be
+	// quick and safe for concurrent use, and what it returns must not change.
+	Trusted func() []TrustedDestination
 	// Place, if set, says the two of one upstream, in the place of WriteRoots and Resolve: they
 	// differ where one engine decides for several. It must be fast and safe for concurrent
 	// use.

@@ -27,6 +27,9 @@ type evaluation struct {
 	// questions there were at the last of them.
 	steps *[]Step
 	asked int
+	// list is what the user trusts, read once for a decision.
+	list   []TrustedDestination
+	listed bool
 }
 
 func (e *evaluation) deny(c Check, format string, args ...any) bool {

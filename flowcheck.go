@@ -42,7 +42,10 @@ func (e *evaluation) flow() bool {
 		return false
 	}
 	for _, d := range destinations {
-		if joined[d.Place] || trusts(c, d) && d.Malformed == "" {
+		if joined[d.Place] || e.trusts(c, d) && d.Malformed == "" {
+			if !joined[d.Place] {
+				e.listEvidence(c, d)
+			}
 			e.p.echo = append(e.p.echo, d)
 			if !joined[d.Place] && !e.query(d) {
 				return false
@@ -115,7 +118,7 @@ func (e *evaluation) joined(c *contract.Contract) (known map[string]bool, ok boo
 		if len(ds) != 1 || ds[0].Malformed != "" {
 			continue
 		}
-		if !trusts(c, ds[0]) {
+		if !e.trusts(c, ds[0]) {
 			switch o := e.s.ledger.Lookup(ds[0]).Origin; {
 			case o == flow.Untrusted && !e.knownApart(places) && !e.judge(ds[0]):
 				return nil, false
@@ -129,6 +132,7 @@ func (e *evaluation) joined(c *contract.Contract) (known map[string]bool, ok boo
 		for _, p := range places {
 			known[p] = true
 		}
+		e.listEvidence(c, ds[0])
 		e.p.echo = append(e.p.echo, ds[0])
 	}
 	return known, true

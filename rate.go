@@ -75,7 +75,7 @@ func (e *evaluation) originOf(d flow.Destination) flow.Origin {
 	if d.Malformed != "" {
 		return flow.Malformed
 	}
-	if e.p.contract != nil && trusts(e.p.contract, d) {
+	if e.p.contract != nil && e.trusts(e.p.contract, d) {
 		return flow.Trusted
 	}
 	d.Upstream = e.p.call.Upstream

@@ -28,8 +28,8 @@ const (
 var members = []member{
 	{name: "seq", kind: '0', limits: counting, doc: "number of the record in its log, from 1, without gaps", must: true},
 	{name: "time", kind: '"', limits: timeForm, doc: "RFC 3339, UTC, milliseconds", must: true},
-	{name: "event", kind: '"', doc: "an MCP method that was judged, or unknown, frame, session, pin, config, approval, repair, restart, rotation", must: true},
-	{name: "phase", kind: '"', doc: "verdict: written before the call is forwarded; outcome: when it has ended"},
+	{name: "event", kind: '"', doc: "an MCP method that was judged, or unknown, frame, session, pin, config, approval, trust, repair, restart, rotation", must: true},
+	{name: "phase", kind: '"', doc: "verdict: written before the call is forwarded; outcome: when it has ended; of an approval asked, answered, used, expired, revoked"},
 	{name: "ref", kind: '0', limits: counting, doc: "in an outcome: seq of its verdict"},
 	{name: "session", kind: '"', doc: "the session"},
 	{name: "caller", kind: '"', doc: "who made the call"},

@@ -45,12 +45,15 @@ var mayImport = map[string][]string{
 	"internal/instance": {},
 	"internal/serve":    {"internal/mcp", "internal/streamhttp", "internal/token"},
 
+	// What a person is asked, and what became of it.
+	"internal/approval": {".", "audit", "doc", "flow", "internal/quote", "internal/store"},
+
 	// The edges.
 	"internal/auditread": {"audit", "internal/quote"},
 	"internal/pins":      {".", "contract", "doc"},
 	"internal/config":    {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/quote", "internal/strictyaml", "policy"},
-	"internal/relay":     {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/config", "internal/mcp", "internal/pins", "internal/quote", "internal/stdio", "policy"},
-	"internal/gateway":   {".", "audit", "contract", "doc", "internal/bridge", "internal/mcp", "internal/pins", "internal/quote", "internal/relay", "internal/stdio", "internal/streamhttp", "internal/upstream", "policy"},
+	"internal/relay":     {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/approval", "internal/config", "internal/mcp", "internal/pins", "internal/quote", "internal/stdio", "policy"},
+	"internal/gateway":   {".", "audit", "contract", "doc", "internal/approval", "internal/bridge", "internal/mcp", "internal/pins", "internal/quote", "internal/relay", "internal/stdio", "internal/streamhttp", "internal/upstream", "policy"},
 	"internal/decide":    {".", "audit", "contract", "doc", "internal/mcp", "internal/quote", "policy"},
 	"internal/lint":      {".", "audit", "contract", "doc", "flow", "internal/config", "internal/quote", "internal/strictyaml", "policy"},
 	"internal/demo":      {"audit", "internal/quote"},
@@ -89,7 +92,7 @@ var noEngine = []string{
 	"os", "os/exec", "os/signal", "os/user", "net", "net/http", "net/rpc", "net/smtp", "io/fs", "io/ioutil",
 	"path/filepath", "syscall", "unsafe", "plugin", "log", "log/slog", "crypto/tls", "testing",
 	module + "/audit", module + "/internal/mcp", module + "/internal/stdio", module + "/internal/streamhttp", module + "/internal/relay", module + "/internal/gateway", module + "/internal/upstream", module + "/internal/bridge",
-	module + "/internal/pins", module + "/internal/config", module + "/internal/cli", module + "/internal/demo",
+	module + "/internal/pins", module + "/internal/approval", module + "/internal/config", module + "/internal/cli", module + "/internal/demo",
 	"github.com/modelcontextprotocol", "golang.org/x/sys", "golang.org/x/term", "github.com/spf13",
 	"github.com/gofrs", "text/template", "html/template",
 }
@@ -105,7 +108,7 @@ var thirdParty = map[string][]string{
 	"go.yaml.in/yaml/v4":                    {"internal/strictyaml"},
 	"golang.org/x/net/idna":                 {"flow"},
 	"golang.org/x/net/publicsuffix":         {"flow"},
-	"golang.org/x/sys":                      {"audit", "internal/client", "internal/pins", "internal/stdio", "internal/store"},
+	"golang.org/x/sys":                      {"audit", "internal/cli", "internal/client", "internal/pins", "internal/stdio", "internal/store"},
 	"golang.org/x/term":                     {"internal/cli"},
 	"golang.org/x/text":                     {"confine", "contract", "flow"},
 	"github.com/google/go-cmp/cmp":          nil,

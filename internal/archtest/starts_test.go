@@ -7,11 +7,13 @@ import (
 
 // mayStart lists the packages of the program that may start processes.
 var mayStart = []string{
-	"internal/stdio", // servers
-	"internal/demo",  // this program itself
+	"internal/stdio",    // servers
+	"internal/demo",     // this program itself
+	"internal/approval", // the command of approvals.notify
 }
 
-// B067: the program starts servers and itself, and nothing else: no browser, and so nothing
+// B067: the program starts servers, itself, and what the user names under approvals.notify, and
+// nothing else: no browser, and so nothing
 // that a server's metadata or an elicitation could name.
 func TestB067NothingElseIsStarted(t *testing.T) {
 	for _, s := range sources(t) {

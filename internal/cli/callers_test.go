@@ -24,6 +24,7 @@ import (
 //	NAME METHOD PATH  sends no message
 //	run COMMAND   runs another command, with GATEWAY in its arguments replaced by the url
 //	begin NAME {…}  sends a message and does not wait; what came of it is printed by end
+//	approve       answers the question of the last code that was heard, see approveLast
 //	await FILE    waits until the file is there
 //	heard TEXT    waits until the gateway has logged TEXT
 //	signal TERM|HUP   signals the gateway
@@ -81,6 +82,7 @@ func callers() {
 	})
 	defer guard.Stop()
 	sessions := map[string]string{}
+	var all strings.Builder
 	for line := range strings.Lines(string(script)) {
 		line = strings.TrimSpace(line)
 		name, rest, _ := strings.Cut(line, " ")
@@ -96,6 +98,8 @@ func callers() {
 				status, body, err := speak(url, who, message, maps.Clone(sessions))
 				fmt.Printf("%s %d %s %v\n", who, status, body, err)
 			})
+		case name == "approve":
+			approveLast(all.String())
 		case name == "await":
 			waitFor(rest)
 		case name == "heard":
@@ -112,6 +116,7 @@ func callers() {
 			status, body, err := speak(url, name, rest, sessions)
 			fail(err)
 			fmt.Printf("%s %d %s\n", name, status, body)
+			all.WriteString(body)
 		}
 	}
 	fail(cmd.Process.Signal(syscall.SIGTERM))

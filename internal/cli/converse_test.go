@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
+	"strings"
 )
 
 // converse FILE COMMAND ARGS… plays a client: it sends each line of FILE to the command
 // and waits for the answer to a request before it sends the next line. Everything that it
-// hears goes to standard output. Its exit code is the command's.
+// hears goes to standard output. A line that is the word approve answers the question of the
+// last code that it heard, see approveLast. Its exit code is the command's.
 func converse() {
 	fail := func(err error) {
 		if err != nil {
@@ -34,7 +37,12 @@ func converse() {
 	}
 	say := bufio.NewScanner(lines)
 	ended := false
+	var all strings.Builder
 	for say.Scan() && !ended {
+		if say.Text() == "approve" {
+			approveLast(all.String())
+			continue
+		}
 		var sent message
 		fail(json.Unmarshal(say.Bytes(), &sent))
 		if _, err := fmt.Fprintf(in, "%s\n", say.Bytes()); err != nil {
@@ -47,6 +55,7 @@ func converse() {
 				break
 			}
 			fmt.Print(line)
+			all.WriteString(line)
 			var got message
 			if json.Unmarshal([]byte(line), &got) == nil && got.Method == "" && string(got.ID) == string(sent.ID) {
 				break
@@ -65,4 +74,27 @@ func converse() {
 		os.Exit(cmd.ProcessState.ExitCode())
 	}
 	os.Exit(0)
+}
+
+var codes = regexp.MustCompile(`sallyport approve ([A-Z2-9]{3}-[A-Z2-9]{4})`)
+
+// approveLast runs sallyport approve for the last code in a text, in the terminal that this
+// process was started in, and prints its exit code.
+func approveLast(heard string) {
+	all := codes.FindAllStringSubmatch(heard, -1)
+	if all == nil {
+		fmt.Println("approve: no code was heard")
+		return
+	}
+	code := all[len(all)-1][1]
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		fmt.Println("approve:", err)
+		return
+	}
+	defer tty.Close()
+	cmd := exec.Command("sallyport", "approve", code)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, os.Stderr
+	_ = cmd.Run()
+	fmt.Println("approve: exit", cmd.ProcessState.ExitCode())
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -175,7 +176,9 @@ func explainCall(ctx context.Context, f explainFlags, changed func(string) bool,
 	if own.config == "" {
 		q.Notes = append(q.Notes, "there is no configuration: this is the built-in policy")
 	}
-	return explainAsked(ctx, cfg, opt.Contracts, sallyport.Options{Resolve: osresolve.Resolve}, before, q)
+	return explainAsked(ctx, cfg, opt.Contracts, sallyport.Options{
+		Resolve: osresolve.Resolve, Trusted: trustList(own, slog.New(slog.DiscardHandler)),
+	}, before, q)
 }
 
 // asked is what has happened before the call that is asked about.

@@ -34,9 +34,10 @@ type fleet struct {
 	contracts contract.Options // how the configuration's contracts are read
 	auditPath string           // "": no log
 	options   gateway.Options
-	kept      map[string]kept // upstreams, by name
-	engines   map[string]*sallyport.Engine
-	dryRun    map[string]bool // by policy
+	kept      map[string]kept              // upstreams, by name
+	engines   map[string]*sallyport.Engine // by policy
+	trusting  map[string]*sallyport.Engine // the same with the user's own trust list
+	dryRun    map[string]bool              // by policy
 	tokens    []token.Entry
 }
 
@@ -57,6 +58,7 @@ type fleetOptions struct {
 	before     *fleet // nil at the start
 	maxMessage int
 	load       func(config.Options, string) (*config.Config, error) // nil: the file, which has to be there
+	http       bool                                                 // callers are others than the user
 	ownFiles   []string                                             // more of Sallyport's own, that no tool may write
 }
 
@@ -86,7 +88,7 @@ func readFleet(o fleetOptions) (*fleet, error) {
 		return nil, err
 	}
 	own.deny = append(own.deny, o.ownFiles...)
-	f := &fleet{own: own, kept: map[string]kept{}, engines: map[string]*sallyport.Engine{}, dryRun: map[string]bool{}}
+	f := &fleet{own: own, kept: map[string]kept{}, engines: map[string]*sallyport.Engine{}, trusting: map[string]*sallyport.Engine{}, dryRun: map[string]bool{}}
 	f.contracts = contract.Options{Style: loadOptions().Contracts.Style, Deny: own.deny}
 	if o.load == nil {
 		o.load = loadFile
@@ -212,6 +214,10 @@ func (f *fleet) addEngines(o fleetOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := f.addAsking(o); err != nil {
+		return err
+	}
+	trusted := trustList(f.own, o.log)
 	names := []string{""}
 	names = append(names, slices.Sorted(maps.Keys(f.cfg.Policies))...)
 	for _, name := range names {
@@ -223,10 +229,12 @@ func (f *fleet) addEngines(o fleetOptions) error {
 			continue
 		}
 		f.dryRun[pol.Name()] = o.dryRun || dryByFile(f.cfg, pol)
-		f.engines[pol.Name()], err = newEngine(f.cfg, pol, f.contracts, sallyport.Options{
-			DryRun: o.dryRun, Doubts: doubts, Place: place, Resolve: osresolve.Resolve,
-		})
-		if err != nil {
+		with := sallyport.Options{DryRun: o.dryRun, Doubts: doubts, Place: place, Resolve: osresolve.Resolve}
+		if f.engines[pol.Name()], err = newEngine(f.cfg, pol, f.contracts, with); err != nil {
+			return err
+		}
+		with.Trusted = trusted
+		if f.trusting[pol.Name()], err = newEngine(f.cfg, pol, f.contracts, with); err != nil {
 			return err
 		}
 	}
@@ -234,6 +242,11 @@ func (f *fleet) addEngines(o fleetOptions) error {
 		c, err := f.caller(t.Name, t.Policy)
 		if err != nil {
 			return err
+		}
+		// The list is the user's. Whose callers others are is not known, but where the user
+		// says that a person sits at the client.
+		if c.AskClient = t.AskClient; !c.AskClient && o.http {
+			c.Engine = f.engines[c.Policy.Name()]
 		}
 		f.tokens = append(f.tokens, token.Entry{Name: t.Name, SHA256: t.SHA256, Expires: t.Expires, Value: c})
 	}
@@ -247,7 +260,9 @@ func (f *fleet) caller(name, policyName string) (gateway.Caller, error) {
 	if err != nil {
 		return gateway.Caller{}, err
 	}
-	return gateway.Caller{Name: name, Policy: pol, Engine: f.engines[pol.Name()], DryRun: f.dryRun[pol.Name()]}, nil
+	return gateway.Caller{
+		Name: name, Policy: pol, Engine: f.trusting[pol.Name()], DryRun: f.dryRun[pol.Name()], Decides: decides(f.cfg, pol),
+	}, nil
 }
 
 // tokenCaller is the caller that a token names, if the token holds.

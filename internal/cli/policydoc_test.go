@@ -61,7 +61,7 @@ func complete(block string) string {
 		return space + strings.ReplaceAll(strings.TrimSuffix(block, "\n"), "\n", "\n"+space) + "\n"
 	}
 	const limits = "version: 1\nrate_limits:\n  actuation: {rate: 1, per: 1s}\n"
-	section := regexp.MustCompile(`^(packs|tools|flow|policies|rate_limits|audit):`)
+	section := regexp.MustCompile(`^(packs|tools|flow|policies|rate_limits|approvals|audit):`)
 	switch {
 	case strings.HasPrefix(block, "- "):
 		return limits + "policies:\n  p:\n    rules:\n" + indent(4)
@@ -97,7 +97,7 @@ func TestPolicyDocExamplesLoad(t *testing.T) {
 		}
 	}
 	// Only the editor's comment is no example; who adds a block counts it here.
-	want := map[string]int{"yaml": 19, "yaml refused": 2, "yaml file": 2, "json file": 1, "yaml fragment": 1, "sh": 3, "console": 1}
+	want := map[string]int{"yaml": 20, "yaml refused": 2, "yaml file": 2, "json file": 1, "yaml fragment": 1, "sh": 3, "console": 1}
 	if !maps.Equal(seen, want) {
 		t.Errorf("the page has the blocks %v, want %v", seen, want)
 	}

@@ -22,6 +22,7 @@ import (
 
 // commands is every subcommand: one file each, one line here.
 var commands = []func() *cobra.Command{
+	newApprove,
 	newDemo,
 	newDemoServer,
 	newAudit,
@@ -29,11 +30,13 @@ var commands = []func() *cobra.Command{
 	newExplain,
 	newMCP,
 	newPacks,
+	newPending,
 	newPins,
 	newReload,
 	newRun,
 	newSchema,
 	newTest,
+	newTrust,
 	newToken,
 	newValidate,
 	newVersion,
@@ -92,7 +95,7 @@ lists others.`,
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {
 		switch {
-		case c.HasSubCommands():
+		case c.HasSubCommands() && c.RunE == nil:
 			group(c)
 		case c.Name() == "help":
 			c.Args = helpTopic

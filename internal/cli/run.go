@@ -252,7 +252,7 @@ func (r *running) openDoubts(s config.Server) (*sallyport.Doubts, error) {
 func (r *running) fleetOptions(before *fleet) fleetOptions {
 	o := fleetOptions{
 		config: r.flags.config, audit: r.flags.audit, doubts: r.openDoubts, dryRun: r.flags.dryRun, log: r.log,
-		before: before, maxMessage: r.flags.maxMessage, load: r.load,
+		before: before, maxMessage: r.flags.maxMessage, load: r.load, http: r.flags.transport == "http",
 	}
 	files := []string{r.flags.tlsCert, r.flags.tlsKey}
 	if r.wrapped != nil {

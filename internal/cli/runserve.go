@@ -183,10 +183,21 @@ func (r *running) stdioCaller(f *fleet) (gateway.Caller, error) {
 		c, err = f.tokenCaller(r.flags.token, time.Now())
 	}
 	if err == nil {
+		c.AskClient = !r.asksByCode(f)
 		c.Session = r.shared.options(c.Name)
 		c.Session.Caller = c.Name
 	}
 	return c, err
+}
+
+// asksByCode reports that --token names a token that says ask: code.
+func (r *running) asksByCode(f *fleet) bool {
+	for _, t := range f.cfg.Tokens {
+		if t.Name == r.flags.token {
+			return t.AskCode
+		}
+	}
+	return false
 }
 
 // requests tells when somebody asks for a reload; never without an entry.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"maps"
 	"os"
 	"testing"
 
@@ -15,14 +16,20 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "__guard" {
 		os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
-	testscript.Main(m, map[string]func(){
+	commands := map[string]func(){
 		"sallyport":  func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 		"callers":    callers,
 		"converse":   converse,
 		"listserver": listserver,
+		"asker":      asker,
 		"twoservers": twoservers,
-	})
+	}
+	maps.Copy(commands, systemCommands)
+	testscript.Main(m, commands)
 }
+
+// systemCommands are those that only some systems have.
+var systemCommands = map[string]func(){}
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{

@@ -26,9 +26,11 @@ type wrapSetup struct {
 	relay  relay.Options
 	log    *audit.Log
 	shared *sharedSession
+	said   *slog.Logger
 }
 
 func (s *wrapSetup) close() {
+	closeDesk(s.relay.Desk, s.said)
 	s.shared.close()
 	if s.log != nil {
 		s.log.Close()
@@ -74,6 +76,7 @@ func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, e
 	dryRun := f.dryRun || dryByFile(cfg, pol)
 	engine, err := newEngine(cfg, pol, contracts, sallyport.Options{
 		DryRun: dryRun, WriteRoots: roots, Resolve: osresolve.Resolve, Store: shared.engineStore(),
+		Trusted: trustList(own, log),
 	})
 	if err != nil {
 		return nil, err
@@ -83,9 +86,9 @@ func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, e
 	if err != nil {
 		return nil, fmt.Errorf("what this client's other servers have shown cannot be read: %w; restart the client for a new session", err)
 	}
-	s := &wrapSetup{shared: shared, relay: relay.Options{
+	s := &wrapSetup{shared: shared, said: log, relay: relay.Options{
 		Session: session, Policy: pol, DryRun: dryRun, Caller: localCaller, SessionID: id, Upstream: f.name,
-		AuditContinue: cfg.Audit.ContinueOnFailed,
+		Decides: decides(cfg, pol), AskClient: true, AuditContinue: cfg.Audit.ContinueOnFailed,
 	}}
 	if s.relay.Pins, err = openPins(command, f.name, own); err != nil {
 		return nil, err
@@ -95,6 +98,9 @@ func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, e
 			return nil, err
 		}
 		s.relay.Audit = s.log
+	}
+	if s.relay.Desk, err = wrapDesk(own, cfg, id, s.log, log); err != nil {
+		return nil, err
 	}
 	sayStart(log, f, cfg, pol, dryRun, auditPath)
 	opened = true

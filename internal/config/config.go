@@ -44,6 +44,7 @@ type Config struct {
 	Upstreams  []*Upstream // in order
 	Audit      Audit
 	Flow       sallyport.FlowSettings // of flow.profile, changed by the settings beside it
+	Approvals  Approvals
 	Packs      contract.PackChoice
 	Contracts  []*contract.Contract
 	Policies   map[string]*policy.Policy // empty: the built-in policy is used
@@ -87,10 +88,11 @@ const DefaultMaxValue = 512
 // the built-in policy is used.
 func Default() *Config {
 	return &Config{
-		Server: defaultServer(),
-		Audit:  Audit{MaxValue: DefaultMaxValue},
-		Flow:   defaultFlow(),
-		Digest: digest("", nil),
+		Server:    defaultServer(),
+		Audit:     Audit{MaxValue: DefaultMaxValue},
+		Flow:      defaultFlow(),
+		Approvals: defaultApprovals(),
+		Digest:    digest("", nil),
 	}
 }
 

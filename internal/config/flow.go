@@ -31,7 +31,7 @@ const (
 )
 
 func flowKeys() []string {
-	keys := []string{"profile", "endorse", "ledger_mb"}
+	keys := []string{"profile", "endorse", "ledger_mb", "reask"}
 	for _, v := range flowVerdicts {
 		keys = append(keys, v.key)
 	}
@@ -55,6 +55,9 @@ func (c *Config) readFlow(n *strictyaml.Node, p *strictyaml.Problems) {
 	}
 	if f := fields["endorse"]; f != nil {
 		c.Flow.Endorse, _ = f.Bool(p)
+	}
+	if f := fields["reask"]; f != nil {
+		c.Approvals.Reask, _ = f.Bool(p)
 	}
 	if f := fields["ledger_mb"]; f != nil {
 		switch mb, ok := f.Int(p); {

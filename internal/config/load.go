@@ -26,7 +26,7 @@ type ContractsFile struct {
 
 // keys of the whole file, in the order in which it is documented.
 var keys = []string{
-	"version", "mode", "server", "upstreams", "packs", "tools", "flow", "policies", "rate_limits", "tokens", "audit",
+	"version", "mode", "server", "upstreams", "packs", "tools", "flow", "policies", "rate_limits", "tokens", "approvals", "audit",
 }
 
 // Load reads a whole configuration, or a contracts file as tools: alone. file is for
@@ -119,6 +119,8 @@ func (c *Config) read(root *strictyaml.Node, p *strictyaml.Problems, opt Options
 			c.readTokens(n, p, opt.Lookup)
 		case "flow":
 			c.readFlow(n, p)
+		case "approvals":
+			c.readApprovals(n, p)
 		}
 	}
 	c.checkReferences(root, p)

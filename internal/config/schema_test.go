@@ -30,7 +30,7 @@ func TestSchemaHasTheLoadersKeys(t *testing.T) {
 	contractKeys, _ := contract.Keys()
 	want := map[string][]string{
 		"configuration": keys, "server": serverKeys, "upstream": upstreamKeys, "contract": contractKeys, "flow": flowKeys(),
-		"policy": policyKeys, "rule": ruleKeys, "operators": constraintKeys, "rate_limit": rateLimitKeys, "token": tokenKeys, "audit": auditKeys, "rotate": rotateKeys,
+		"policy": policyKeys, "rule": ruleKeys, "operators": constraintKeys, "rate_limit": rateLimitKeys, "token": tokenKeys, "audit": auditKeys, "approvals": approvalsKeys, "rotate": rotateKeys,
 	}
 	for _, o := range objects {
 		var got []string

@@ -25,6 +25,7 @@ var places = map[string]place{
 	"rate_limit":    {"{version: 1, rate_limits: {a: {", "}}}", [][2]string{{"rate", "1"}, {"per", "1m"}}},
 	"token":         {"{version: 1, policies: {p: {}}, tokens: [{", "}]}", [][2]string{{"name", "a"}, {"policy", "p"}, {"env", "VAR"}}},
 	"audit":         {"{version: 1, audit: {", "}}", nil},
+	"approvals":     {"{version: 1, approvals: {", "}}", nil},
 	"rotate":        {"{version: 1, audit: {rotate: {", "}}}", [][2]string{{"max_size", "10MiB"}}},
 }
 

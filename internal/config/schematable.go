@@ -54,6 +54,7 @@ var objects = []object{
 		{"policies", "policies by name; without them every tool is allowed", byName(anyName, ref("policy"), 1), false},
 		{"rate_limits", "token buckets that rules name", byName(anyName, ref("rate_limit"), 0), false},
 		{"tokens", "callers over HTTP and their policies", listOrNone(ref("token")), false},
+		{"approvals", "how a person is asked", ref("approvals"), false},
 		{"audit", "the log", ref("audit"), false},
 	}, nil},
 	{"server", "what the gateway tells its clients of itself", []key{
@@ -167,8 +168,10 @@ var objects = []object{
 		{"sha256", "SHA-256 of the token's value, in hexadecimal", shaped(`^[0-9A-Fa-f]{64}$`), false},
 		{"env", "the variable that holds the token's value", shaped(variableForm), false},
 		{"expires", "2027-01-31, until that day starts (UTC), or 2027-01-31T18:00:00Z", shaped(`^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ].+)?$`), false},
+		{"ask", "client: a person sits at this client and is asked through it; default code: in a terminal", enum("code", "client"), false},
 		{"description", "for people", typed("string"), false},
 	}, fragment{{"oneOf", []any{fragment{{"required", []string{"sha256"}}}, fragment{{"required", []string{"env"}}}}}}},
+	{"approvals", "how a person is asked before a call that nothing allows or refuses", approvalsSection(), nil},
 	{"audit", "the log", []key{
 		{"path", "its file, relative to this one; null turns it off; default in the state directory", fragment{{"type", []string{"string", "null"}}, {"minLength", 1}}, false},
 		{"hash_chain", "default true", typed("boolean"), false},
@@ -226,5 +229,6 @@ func flowSection() []key {
 	}
 	return append(keys,
 		key{"endorse", "a page or file that the user named counts as text from inside; default as the profile", typed("boolean"), false},
+		key{"reask", "ask again what a person said no to in the same session; default false", typed("boolean"), false},
 		key{"ledger_mb", "memory of a session's ledger in MiB; default 256", fragment{{"type", "integer"}, {"minimum", leastLedger}, {"maximum", mostLedger}}, false})
 }

@@ -21,6 +21,8 @@ type Token struct {
 	Short       bool              // the value in Env has fewer than MinTokenLength bytes
 	Expires     time.Time         // zero: never; not valid from this moment on
 	Description string
+	AskClient   bool // ask: client: a person sits at this client, and is asked through it
+	AskCode     bool // ask: code was written: also over stdio
 }
 
 // MinTokenLength is how many bytes a token's value needs to be hard to guess.
@@ -28,7 +30,7 @@ const MinTokenLength = 20
 
 const maxTokens = 10_000
 
-var tokenKeys = []string{"name", "policy", "sha256", "env", "expires", "description"}
+var tokenKeys = []string{"name", "policy", "sha256", "env", "expires", "description", "ask"}
 
 func (c *Config) readTokens(n *strictyaml.Node, p *strictyaml.Problems, lookup func(string) (string, bool)) {
 	items, ok := n.List(p)
@@ -87,6 +89,10 @@ func (t *Token) readRest(item *strictyaml.Node, fields map[string]*strictyaml.No
 		t.Policy, _ = f.Str(p)
 	} else {
 		p.Add(item, "the token %s has no policy; write policy: and the name of one", strictyaml.Quote(t.Name))
+	}
+	if f := fields["ask"]; f != nil {
+		s, _ := f.OneOf(p, "code", "client")
+		t.AskClient, t.AskCode = s == "client", s == "code"
 	}
 	if f := fields["description"]; f != nil {
 		t.Description, _ = f.Str(p)

@@ -154,7 +154,10 @@ func (e Evidence) words() string {
 	if e.Tool != "" {
 		s += fmt.Sprintf(", seen in the output of %s", e.Tool)
 	}
-	if e.Place != "" {
+	switch {
+	case e.Place != "" && e.Origin == "trusted": // no output shows it: it is on a list
+		s += ", by " + e.Place
+	case e.Place != "":
 		s += " at " + e.Place
 	}
 	if e.Partial {

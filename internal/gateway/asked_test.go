@@ -22,7 +22,7 @@ func TestQuestionsAreWithdrawn(t *testing.T) {
 	for _, s := range []*server{a, b} {
 		eventually(t, "it is initialized", func() bool { return s.saw(methodInitialized) })
 		s.last(t).tell(fmt.Sprintf(asksWho, s.name))
-		if got := k.next(); !strings.Contains(got, `"message":"`+s.name+`"`) {
+		if got := k.next(); !strings.Contains(got, `"message":"The server '`+s.name+`' asks: `+s.name+`"`) {
 			t.Fatalf("got %s", got)
 		}
 	}
@@ -80,7 +80,7 @@ func TestQuestionsTakeTheClientsVersion(t *testing.T) {
 		k.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 		k.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","arguments":{}}}`)
 		if asked {
-			k.wants(k.next(), `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object","properties":{}}}}`)
+			k.wants(k.next(), `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"The server 'a' asks: who?","requestedSchema":{"type":"object","properties":{}}}}`)
 			k.send(`{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{}}}`)
 		}
 		if got := k.next(); get(t, got, "result", "structuredContent", "refused") != !asked {

@@ -66,6 +66,7 @@ type Gateway struct {
 
 	quiet     chan struct{} // closed when subscriptions are to end
 	quietOnce sync.Once
+	desks     sync.WaitGroup // of sessions that have not ended; grows under mu, and not after closed is set
 
 	mu        sync.Mutex // guards all below
 	sessions  map[*session]struct{}
@@ -114,6 +115,7 @@ func (g *Gateway) Close(ctx context.Context) error {
 		})
 	}
 	ended.Wait()
+	g.desks.Wait() // also of sessions whose transport ended them; each takes a bounded time
 	var errs []error
 	for _, p := range g.setup.Load().places {
 		errs = append(errs, p.Server.Close(ctx))

@@ -125,6 +125,7 @@ func (l *link) build() {
 	l.relay = relay.New(relay.Options{
 		Session: s.engine, Policy: c.Policy, DryRun: c.DryRun, Caller: c.Name, SessionID: s.id, Upstream: p.Name, Pins: p.Pins,
 		ToClient: l.toClient, ToServer: l.toServer, Shown: s.shown(p.Name),
+		Desk: s.desk, Decides: c.Decides, AskClient: c.AskClient, ClientVersion: s.version,
 		Audit: u.Audit, AuditContinue: u.AuditContinue, Log: s.log, MaxMessage: u.MaxMessage,
 	})
 	close(l.built)

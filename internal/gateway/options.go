@@ -22,6 +22,10 @@ type Caller struct {
 	Policy *policy.Policy
 	Engine *sallyport.Engine
 	DryRun bool // for records: nothing is enforced
+	// Decides is a digest of all that decides: a yes that was given under another is none.
+	Decides string
+	// AskClient says that a person sits at the client, which may ask for the gateway.
+	AskClient bool
 	// Session says how the engine's session is one with those of other processes: its Doubt,
 	// Shared and Key are taken. The zero value: the caller's name is the scope of doubt, in
 	// this process alone.
@@ -60,6 +64,8 @@ type Options struct {
 	Audit         *audit.Log // nil: no log
 	AuditContinue bool       // audit.on_failure: continue
 	Log           *slog.Logger
+
+	Asking *Asking // nil: nobody is asked, and what needs a yes is refused
 
 	// SessionIdle is how long what is kept for the stateless requests of one client outlives
 	// the last of them. Default 15 minutes. Handshake sessions end with their transport's.

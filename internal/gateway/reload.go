@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/sallyport-dev/sallyport/internal/mcp"
+	"github.com/sallyport-dev/sallyport/internal/relay"
 	"github.com/sallyport-dev/sallyport/internal/upstream"
 )
 
@@ -106,6 +107,7 @@ func (s *session) use(c Caller) bool {
 			s.log.Info(n.Text)
 		}
 	}
+	s.reaskBy(s.setup())
 	s.mu.Lock()
 	s.caller = c
 	links := append([]*link(nil), s.replaced...)
@@ -115,7 +117,7 @@ func (s *session) use(c Caller) bool {
 	s.mu.Unlock()
 	for _, l := range links {
 		<-l.built
-		l.relay.SetPolicy(c.Policy, c.DryRun)
+		l.relay.SetPolicy(relay.Rules{Policy: c.Policy, DryRun: c.DryRun, Decides: c.Decides, AskClient: c.AskClient})
 	}
 	return true
 }

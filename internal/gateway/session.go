@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sallyport-dev/sallyport"
+	"github.com/sallyport-dev/sallyport/internal/approval"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/upstream"
 	"github.com/sallyport-dev/sallyport/policy"
@@ -23,6 +24,7 @@ type session struct {
 	id     string // for records; the transport's id is a secret
 	name   string // the caller's
 	engine *sallyport.Session
+	desk   *approval.Desk // nil: nobody is asked
 	log    *slog.Logger
 	ctx    context.Context // ends with the session
 	cancel context.CancelCauseFunc
@@ -85,10 +87,12 @@ func (g *Gateway) newSession(c Caller, era upstream.Era, greeting []byte) (*sess
 		taskTokens: make(map[string]taskToken), absent: make(map[*place]bool), reviving: make(map[*place]bool),
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	s.desk = s.newDesk(u)
 	g.mu.Lock()
 	closed := g.closed
 	if !closed {
 		g.sessions[s] = struct{}{}
+		g.desks.Add(1)
 	}
 	g.mu.Unlock()
 	switch {
@@ -204,6 +208,7 @@ func (s *session) end(why string) {
 	}
 	s.cancel(errEnded)
 	s.engine.End()
+	s.closeDesk()
 }
 
 // delivered waits until the last answers are with the client's transport, which does not

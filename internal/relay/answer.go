@@ -41,6 +41,9 @@ func (r *Relay) takeAsked(id mcp.ID) (asked, bool) {
 // clientResponse passes on what answers a request of the server's, once it was judged
 // for what it carries.
 func (r *Relay) clientResponse(ctx context.Context, m mcp.Message) {
+	if r.promptAnswered(m) {
+		return
+	}
 	a, ok := r.takeAsked(m.ID)
 	if !ok {
 		r.log.Warn("an answer of the client that answers nothing is dropped", "id", quote.Text(m.ID.Raw(), 64))

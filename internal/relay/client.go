@@ -28,6 +28,14 @@ type call struct {
 	state    [32]byte
 	again    bool // carries a requestState
 
+	token    []byte    // the client's progress token, raw; nil: it wants no progress
+	elicits  bool      // a stateless request says that its client can be asked
+	carried  [2][]byte // requestState and inputResponses that go to the server, raw, in the frame
+	resume   *resumed  // it brings the answer to a question of the gateway's
+	approval string    // id of the approval that the verdict goes by; "": none
+	keeps    bool      // the decision outlives the refusal: its retry continues it
+	large    bool      // too much to be kept for a retry
+
 	asTask  bool            // asks to be run as a task
 	task    *task           // that a tasks/ request is about
 	content sallyport.Value // of a tasks/update: judged for what it carries
@@ -39,6 +47,7 @@ type call struct {
 	cancel    *mcp.Message // the client's notice, to be sent right after them
 	writes    bool         // holds the write slot
 	uncounted bool         // not in Relay.open
+	prompt    *prompt      // the client is being asked about it
 }
 
 // FromClient takes a message of the client's: it is judged and relayed, refused, or held
@@ -64,6 +73,10 @@ func (r *Relay) BadFromClient(bad *mcp.ParseError) {
 	r.log.Warn("a message of the client is refused", "reason", bad.Error())
 	r.recordRefusedFrame(bad)
 	if bad.Kind == mcp.Response {
+		if p := r.takePrompt(bad.ID); p != nil {
+			p.answer <- prompted{why: "the client's answer cannot be read"}
+			return
+		}
 		if _, ok := r.takeAsked(bad.ID); ok {
 			r.send(built(mcp.ErrorResponse(bad.ID, mcp.CodeInternal, "[sallyport] the client's answer is refused: "+bad.Reason, nil)))
 		}
@@ -88,6 +101,10 @@ func (r *Relay) clientNotification(ctx context.Context, m mcp.Message) {
 		return
 	}
 	switch m.Method {
+	case "notifications/initialized":
+		r.mu.Lock()
+		r.initialized = true
+		r.mu.Unlock()
 	case "notifications/cancelled":
 		r.cancel(m)
 		return
@@ -118,13 +135,14 @@ func (r *Relay) cancel(m mcp.Message) {
 	delete(r.calls, id.Key())
 	c.cancelled = true
 	r.rememberCancelled(c)
-	forwarded, sent, writes := c.forwarded, c.sent, c.writes
+	forwarded, sent, writes, asking := c.forwarded, c.sent, c.writes, c.prompt
 	if forwarded && !sent {
 		c.cancel = &m
 	}
 	r.mu.Unlock()
 
 	r.finished(c)
+	r.endPrompt(asking, whyGivenUp, true)
 	if !forwarded {
 		return // held, queued or being decided: whoever comes to it next drops it
 	}
@@ -162,7 +180,7 @@ const whyEnded = "the relay has ended"
 // relay has ended: another may take the request. elsewhere says that another will: then it is
 // not begun either when nothing is open any more after Drain, and the end would cut it off.
 func (r *Relay) Offer(ctx context.Context, m mcp.Message, elsewhere bool) (taken bool) {
-	c := &call{id: m.ID, method: m.Method, ctx: ctx, m: m, arrived: time.Now()}
+	c := &call{id: m.ID, method: m.Method, ctx: ctx, m: m, arrived: time.Now(), large: len(m.Raw) > maxAskedFrame}
 	why, answer := r.register(c, elsewhere)
 	if why == whyEnded {
 		return false
@@ -188,6 +206,9 @@ func (r *Relay) clientRequest(c *call, m mcp.Message, why string, answer bool) {
 	}
 	c.modern = version >= mcp.V20260728
 	c.trace = traceOf(m)
+	if r.opt.Desk != nil && r.rules.Load().AskClient {
+		c.readsMeta(m)
+	}
 
 	if !mcp.Known(mcp.ToServer, mcp.Request, m.Method) {
 		c.method, c.target = unknownMethod, m.Method
@@ -197,6 +218,14 @@ func (r *Relay) clientRequest(c *call, m mcp.Message, why string, answer bool) {
 	if why := r.judge(c, m); why != "" {
 		r.refuseRequest(c, mcp.CodeInvalidParams, why)
 		return
+	}
+	if c.resume != nil {
+		was, err := r.restore(c, m)
+		if err != nil {
+			r.refuseRequest(c, mcp.CodeInvalidParams, "the retry cannot be read")
+			return
+		}
+		m = was
 	}
 	r.submit(c, m)
 }

@@ -82,6 +82,9 @@ func (r *Relay) decide(c *call) {
 			j.Continues = r.stateDecision(c)
 			c.again = false
 		}
+		if j.Continues == 0 && len(c.judged) == 1 {
+			j.Continues = r.answeredDecision(c, j)
+		}
 		d := r.opt.Session.Decide(c.ctx, j)
 		if c.method == "tools/call" && d.Writes && d.Runs() && !r.takeWrite(c) {
 			c.decision = d // its contract became a writing one since it was asked
@@ -102,6 +105,27 @@ func (r *Relay) decide(c *call) {
 			break
 		}
 	}
+	if r.askable(c) {
+		r.releaseWrite(c) // it is not held while a person thinks
+		r.asking.Add(1)
+		go func() {
+			defer r.asking.Add(-1)
+			if c.resume != nil {
+				r.takeUp(c)
+			} else {
+				r.ask(c)
+			}
+		}()
+		return
+	}
+	if c.resume != nil {
+		r.withdraw(c, c.resume.approval.ID, "the call needs no answer any more")
+	}
+	r.settle(c)
+}
+
+// settle records the verdict on a request and acts on it.
+func (r *Relay) settle(c *call) {
 	d := c.decision
 	switch {
 	case !d.Runs():
@@ -111,11 +135,16 @@ func (r *Relay) decide(c *call) {
 	case r.recordVerdict(c, verdictOutcome(d)) || r.opt.AuditContinue:
 		r.forward(c)
 	default:
-		c.decision.Verdict, c.decision.Check = sallyport.Deny, sallyport.CheckAudit
-		c.decision.DryRun = false
-		c.decision.Reason = "the verdict could not be recorded, and audit.on_failure is deny"
-		r.refuse(c)
+		r.unrecorded(c)
 	}
+}
+
+// unrecorded refuses a call whose verdict is not in the log.
+func (r *Relay) unrecorded(c *call) {
+	c.decision.Verdict, c.decision.Check = sallyport.Deny, sallyport.CheckAudit
+	c.decision.DryRun = false
+	c.decision.Reason = "the verdict could not be recorded, and audit.on_failure is deny"
+	r.refuse(c)
 }
 
 func refusalOutcome(d sallyport.Decision) string {
@@ -158,6 +187,7 @@ func (r *Relay) forward(c *call) {
 		return
 	}
 	c.forwarded = true
+	c.carried = [2][]byte{} // or the frame would be kept
 	r.mu.Unlock()
 	r.send(m)
 	r.mu.Lock()
@@ -177,10 +207,10 @@ func (r *Relay) dropped(c *call) {
 	r.releaseWrite(c)
 }
 
-// cannotAsk ends an ask, because there is no channel to a human yet, and says what the
-// user can do instead.
+// cannotAsk ends an ask that nobody can be asked about, and says what the user can do
+// instead.
 func cannotAsk(d sallyport.Decision) string {
-	const lead = ". This version cannot ask: if it is right, the user can "
+	const lead = ". Nobody can be asked about this here: if it is right, the user can "
 	switch {
 	case d.Check == sallyport.CheckPolicy && d.Rule != "":
 		return lead + "change the effect of rule " + quote.Value(d.Rule, 120)
@@ -194,16 +224,24 @@ func cannotAsk(d sallyport.Decision) string {
 
 // refuse answers a call that the engine refused, in the form that its method has for it.
 func (r *Relay) refuse(c *call) {
-	defer r.releaseWrite(c)
-	defer r.opt.Session.Forget(c.decision.ID)
-	if !r.take(c) {
-		return
-	}
 	d := r.told(c)
-	text := "[sallyport blocked] " + d.Reason
+	text := d.Reason
 	if d.Verdict == sallyport.Ask {
 		text += cannotAsk(d)
 	}
+	r.refuseWith(c, d, text)
+}
+
+// refuseWith refuses a call with a decision, and what is said of it.
+func (r *Relay) refuseWith(c *call, d sallyport.Decision, text string) {
+	defer r.releaseWrite(c)
+	if !c.keeps {
+		defer r.opt.Session.Forget(c.decision.ID)
+	}
+	if !r.take(c) {
+		return
+	}
+	text = "[sallyport blocked] " + text
 	data, err := d.MarshalJSON()
 	if err != nil {
 		data = nil

@@ -23,6 +23,7 @@ func (r *Relay) end(why string) (answered <-chan struct{}) {
 	r.stopListing()
 	tasks := r.stopTasks()
 	r.mu.Unlock()
+	r.endPrompts(why)
 
 	go func() {
 		defer close(done)

@@ -359,7 +359,7 @@ func TestSetPolicy(t *testing.T) {
 	e.fromClient(callFrame(1, "echo", `{}`))
 	e.list()
 	e.wantServer(callFrame(1, "echo", `{}`))
-	e.relay.SetPolicy(policy.BuiltIn(), true)
+	e.relay.SetPolicy(Rules{Policy: policy.BuiltIn(), DryRun: true})
 	e.fromClient(callFrame(2, "echo", `{}`))
 	e.wantServer(callFrame(2, "echo", `{}`))
 	got := make(map[string]string)

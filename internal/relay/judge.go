@@ -57,12 +57,12 @@ func (r *Relay) judgeNamed(c *call, m mcp.Message, s policy.Subject) string {
 			return "params.arguments has to be an object"
 		}
 	}
-	answers, why := inputResponses(f[4])
-	if why != "" {
-		return why
-	}
 	c.target = name
 	if why := r.continues(c, f[3]); why != "" {
+		return why
+	}
+	answers, why := c.responses(f[4])
+	if why != "" {
 		return why
 	}
 	c.judged = []sallyport.Call{{Subject: s, Upstream: r.opt.Upstream, Name: name, Shown: r.shownName(s, name), Args: c.args, Answers: answers}}
@@ -78,12 +78,12 @@ func (r *Relay) judgeURI(c *call, m mcp.Message) string {
 	if !ok {
 		return "params.uri has to be a string"
 	}
-	answers, why := inputResponses(f[2])
-	if why != "" {
-		return why
-	}
 	c.target = uri
 	if why := r.continues(c, f[1]); why != "" {
+		return why
+	}
+	answers, why := c.responses(f[2])
+	if why != "" {
 		return why
 	}
 	c.judged = []sallyport.Call{{Subject: policy.Resource, Upstream: r.opt.Upstream, Name: uri, Shown: r.shownName(policy.Resource, uri), Answers: answers}}

@@ -30,7 +30,7 @@ func (r *Relay) declares(m mcp.Message) (why string) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.declared = pins.CapabilitiesOf(v)
+	r.declared, r.elicits = pins.CapabilitiesOf(v), elicitsForms(v)
 	r.catalogue.stale = true
 	return ""
 }

@@ -25,6 +25,7 @@ func (r *Relay) recordVerdict(c *call, outcome string) bool {
 		rec.Reason = "DRY-RUN: would " + strings.TrimSpace(d.Verdict.String()+" ("+d.Reason+")")
 	}
 	rec.Outcome = outcome
+	rec.Approval = c.approval
 	for _, e := range d.Evidence {
 		rec.Evidence = append(rec.Evidence, audit.Evidence{
 			Argument: e.Argument, Destination: e.Destination, Origin: e.Origin, Upstream: e.Upstream,
@@ -69,14 +70,14 @@ func (r *Relay) record(c *call, phase string) audit.Record {
 		Time: time.Now(), Event: c.method, Phase: phase, Session: r.opt.SessionID, Caller: r.opt.Caller,
 		Upstream: r.opt.Upstream, Target: c.target, Call: c.decision.Call, Request: c.id.Raw(), Trace: c.trace, Mode: r.mode(c.decision),
 	}
-	if p := r.rules.Load().policy; p != nil {
+	if p := r.rules.Load().Policy; p != nil {
 		rec.Policy, rec.PolicyDigest = p.Name(), p.Digest()
 	}
 	return rec
 }
 
 func (r *Relay) mode(d sallyport.Decision) string {
-	if r.rules.Load().dryRun || d.DryRun {
+	if r.rules.Load().DryRun || d.DryRun {
 		return "dry-run"
 	}
 	return "enforce"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/audit"
+	"github.com/sallyport-dev/sallyport/internal/approval"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/pins"
 	"github.com/sallyport-dev/sallyport/internal/stdio"
@@ -45,6 +46,19 @@ type Options struct {
 	// and the texts of refusals are about it. nil: names are shown as they are.
 	Shown func(s policy.Subject, name string) string
 
+	// Desk is where a person is asked when a decision is an ask; nil: nobody is, and the call
+	// is refused. It is the session's: whoever made it ends it.
+	Desk      *approval.Desk
+	Decides   string // for the desk, see SetPolicy
+	AskClient bool   // the client itself may be asked where it can, see SetPolicy
+	// ClientVersion is the handshake version that the client is spoken to in, where that is
+	// not what the server's answer to initialize says.
+	ClientVersion string
+	// PromptWait is how long the client's own prompt waits for an answer when the client wants
+	// no progress: many give a call up after a minute. Default 50 s.
+	PromptWait time.Duration
+	PromptTick time.Duration // how often a client that wants it hears that the call waits; default 10 s
+
 	Audit         *audit.Log // nil: no log
 	AuditContinue bool       // audit.on_failure: continue
 	Log           *slog.Logger
@@ -78,44 +92,55 @@ const (
 type Relay struct {
 	opt   Options
 	log   *slog.Logger
-	rules atomic.Pointer[rules]
+	rules atomic.Pointer[Rules]
+
+	asking atomic.Int32 // calls that a person is being asked about; for tests
 
 	// answering counts calls that were taken from the table and whose answer is being
 	// written. It grows under mu, and not after ended is set.
 	answering sync.WaitGroup
 
-	mu        sync.Mutex // guards all below
-	calls     map[string]*call
-	cancelled map[string]*call // nil but for a write that may still run
-	cancelAge []string
-	asked     map[string]asked // requests of the server that the client has to answer
-	own       map[string]*listing
-	version   string // negotiated by initialize
-	declared  pins.Capabilities
-	catalogue catalogue
-	writing   *call   // holds the write slot
-	writers   []*call // wait for it
-	states    map[[32]byte][]*given
-	stateAge  [][32]byte
-	tasks     map[string]*task // that calls of the client's began, by id
-	taskAge   []string
-	follows   map[[32]byte]bool // URIs that the client has subscribed to, by their hash
-	hosted    map[string]string // tasks that requests of the server's began with the client: their methods
-	hostedAge []string
-	open      int           // requests that still get an answer
-	waiting   int           // bytes of frames that were not forwarded yet
-	idle      chan struct{} // closed when draining and open is 0, once
-	idled     bool
-	draining  bool
-	ended     bool
+	mu          sync.Mutex // guards all below
+	calls       map[string]*call
+	cancelled   map[string]*call // nil but for a write that may still run
+	cancelAge   []string
+	asked       map[string]asked   // requests of the server that the client has to answer
+	prompts     map[string]*prompt // questions of the gateway's own
+	onScreen    map[string]*prompt // the same by approval, until they are settled
+	own         map[string]*listing
+	version     string // negotiated by initialize
+	declared    pins.Capabilities
+	elicits     bool // the client of a handshake can be sent forms
+	initialized bool // and said that it is initialized
+	catalogue   catalogue
+	writing     *call   // holds the write slot
+	writers     []*call // wait for it
+	states      map[[32]byte][]*given
+	stateAge    [][32]byte
+	tasks       map[string]*task // that calls of the client's began, by id
+	taskAge     []string
+	follows     map[[32]byte]bool // URIs that the client has subscribed to, by their hash
+	hosted      map[string]string // tasks that requests of the server's began with the client: their methods
+	hostedAge   []string
+	open        int           // requests that still get an answer
+	waiting     int           // bytes of frames that were not forwarded yet
+	idle        chan struct{} // closed when draining and open is 0, once
+	idled       bool
+	draining    bool
+	ended       bool
 
 	endRecorded sync.Once
 }
 
-// rules are what records say of the policy.
-type rules struct {
-	policy *policy.Policy
-	dryRun bool
+// Rules are what records and questions say of what decides. The engine that decides by it is
+// the session's.
+type Rules struct {
+	Policy *policy.Policy
+	DryRun bool
+	// Decides stands for all that decides, policy, contracts and flow: a yes that was given
+	// under another is none.
+	Decides   string
+	AskClient bool // the client itself may be asked where it can
 }
 
 // New starts a relay and records that its session starts.
@@ -132,24 +157,29 @@ func New(opt Options) *Relay {
 	if opt.CancelGrace == 0 {
 		opt.CancelGrace = 5 * time.Second
 	}
+	if opt.PromptWait == 0 {
+		opt.PromptWait = 50 * time.Second
+	}
+	if opt.PromptTick == 0 {
+		opt.PromptTick = 10 * time.Second
+	}
 	if opt.TaskGrace == 0 {
 		opt.TaskGrace = 5 * time.Minute
 	}
 	r := &Relay{
 		opt: opt, log: opt.Log,
-		calls: make(map[string]*call), cancelled: make(map[string]*call), asked: make(map[string]asked),
+		calls: make(map[string]*call), cancelled: make(map[string]*call), asked: make(map[string]asked), prompts: make(map[string]*prompt), onScreen: make(map[string]*prompt),
 		own: make(map[string]*listing), states: make(map[[32]byte][]*given), follows: make(map[[32]byte]bool),
 		tasks: make(map[string]*task), hosted: make(map[string]string), idle: make(chan struct{}),
 		declared: pins.CapabilitiesOf(sallyport.Value{}),
 	}
-	r.SetPolicy(opt.Policy, opt.DryRun)
+	r.SetPolicy(Rules{opt.Policy, opt.DryRun, opt.Decides, opt.AskClient})
 	r.recordSession("start")
 	return r
 }
 
-// SetPolicy changes what later records say of the policy. The engine that decides by it is
-// the session's.
-func (r *Relay) SetPolicy(p *policy.Policy, dryRun bool) { r.rules.Store(&rules{p, dryRun}) }
+// SetPolicy changes what later records and questions say.
+func (r *Relay) SetPolicy(rules Rules) { r.rules.Store(&rules) }
 
 // toClient hands an answer of the relay's own to the client. about is the request that it
 // answers; zero for what could not be read.
@@ -224,6 +254,7 @@ func (r *Relay) Drain() <-chan struct{} {
 	r.draining = true
 	r.nowIdle()
 	r.mu.Unlock()
+	r.endPrompts("the client has gone")
 	r.abandonAsked()
 	return r.idle
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"github.com/sallyport-dev/sallyport/audit"
 	"github.com/sallyport-dev/sallyport/confine/osresolve"
 	"github.com/sallyport-dev/sallyport/contract"
+	"github.com/sallyport-dev/sallyport/internal/approval"
 	"github.com/sallyport-dev/sallyport/internal/config"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 )
@@ -30,6 +32,8 @@ type rig struct {
 	log     *lockedBuffer
 	auditAt string
 	audit   *audit.Log
+	store   *approval.Store // where rigOptions.asks is set
+	desk    *approval.Desk
 
 	clientIn  *io.PipeWriter
 	fromRelay chan string // what the client hears
@@ -66,7 +70,11 @@ type rigOptions struct {
 	options  func(*PipeOptions)
 	engine   func(*sallyport.Options)
 	settings contract.Options
+	asks     func(*approval.DeskOptions) // the user can be asked; see asking
 }
+
+// asking lets the user be asked, by the defaults.
+func asking(*approval.DeskOptions) {}
 
 const defaultTools = `[
  {"name":"read_ticket","inputSchema":{"type":"object","properties":{"id":{"type":"string"}}}},
@@ -127,6 +135,23 @@ func newRig(t *testing.T, o rigOptions) *rig {
 		}
 		opt.Audit = g.audit
 	}
+	if o.asks != nil {
+		dir := t.TempDir()
+		if err := os.Chmod(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		g.store = approval.NewStore(approval.StoreOptions{Dir: dir, LockWait: patience})
+		do := approval.DeskOptions{Caller: "local", Session: t.Name(), Record: func(r audit.Record) error {
+			if g.audit == nil {
+				return nil
+			}
+			_, err := g.audit.Append(r)
+			return err
+		}}
+		o.asks(&do)
+		g.desk = approval.NewDesk(g.store, do)
+		opt.Desk, opt.Decides = g.desk, "p1"
+	}
 	if o.options != nil {
 		o.options(&opt)
 	}
@@ -158,6 +183,12 @@ func newRig(t *testing.T, o rigOptions) *rig {
 		cancel()
 		for _, c := range []io.Closer{clientInW, clientOutR, serverIn, serverOut} {
 			c.Close()
+		}
+		for end := time.Now().Add(patience); g.relay.asking.Load() > 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Error("a call is still being asked about")
+				break
+			}
 		}
 		if g.audit != nil {
 			g.audit.Close()

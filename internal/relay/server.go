@@ -132,8 +132,17 @@ func (r *Relay) serverRequest(m mcp.Message, about mcp.ID) {
 		r.queue(mcp.ErrorResponse(m.ID, mcp.CodeInvalidParams, "[sallyport] "+why, nil))
 		return
 	}
+	shown := m
+	if m.Method == "elicitation/create" {
+		var err error
+		if shown, err = r.namedQuestion(m); err != nil {
+			r.queue(mcp.ErrorResponse(m.ID, mcp.CodeInvalidParams, "[sallyport] the question cannot be read", nil))
+			return
+		}
+	}
 	r.mu.Lock()
 	_, used := r.asked[m.ID.Key()]
+	used = used || r.prompts[m.ID.Key()] != nil
 	full := len(r.asked) >= maxOpen
 	if !used && !full && !r.draining && !r.ended {
 		r.asked[m.ID.Key()] = asked{m.ID, m.Method}
@@ -148,7 +157,7 @@ func (r *Relay) serverRequest(m mcp.Message, about mcp.ID) {
 	case gone:
 		r.queue(mcp.ErrorResponse(m.ID, mcp.CodeInternal, "[sallyport] the client has gone", nil))
 	default:
-		r.opt.ToClient(m, about)
+		r.opt.ToClient(shown, about)
 	}
 }
 
@@ -173,7 +182,12 @@ func (r *Relay) serverNotification(m mcp.Message, about mcp.ID) {
 			return
 		}
 	}
-	r.opt.ToClient(m, about)
+	named, err := r.namedWishes(m, m.Params, "params")
+	if err != nil {
+		r.log.Warn("a notification of the server is dropped: it cannot be read", "method", m.Method)
+		return
+	}
+	r.opt.ToClient(named, about)
 }
 
 // serverCancels reports whether a cancellation of the server's names something that it
@@ -242,6 +256,10 @@ func (r *Relay) answer(c *call, m mcp.Message) {
 	r.observeAnswer(c, v, body, isError)
 	if !isError {
 		r.learn(c, v)
+	}
+	if m, err = r.namedAnswer(m, v); err != nil {
+		r.answerError(c, "the server's questions cannot be read")
+		return
 	}
 	how := outcome{name: "allowed", isError: isError || v.Get("isError").Bool(), result: body}
 	switch {

@@ -12,6 +12,7 @@ import (
 type given struct {
 	method, target string
 	decision       sallyport.DecisionID
+	open           *open // the gateway gave it; nil: the server did
 }
 
 const ofAnother = "params.requestState was given for another request"
@@ -24,14 +25,14 @@ func (r *Relay) continues(c *call, raw []byte) (why string) {
 	if !ok {
 		return ""
 	}
-	c.state, c.again = sha256.Sum256([]byte(state)), true
+	c.state, c.again, c.carried[0] = sha256.Sum256([]byte(state)), true, raw
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := r.states[c.state]
 	if len(all) > 0 && c.givenIn(all) == nil {
 		return ofAnother
 	}
-	return ""
+	return r.ownState(c, state, all)
 }
 
 func (c *call) givenIn(all []*given) *given {
@@ -62,14 +63,20 @@ func (r *Relay) stateDecision(c *call) (id sallyport.DecisionID) {
 }
 
 func (r *Relay) rememberState(state string, c *call) {
+	r.remember(state, &given{c.method, c.target, c.decision.ID, nil})
+}
+
+func (r *Relay) remember(state string, is *given) {
 	key := sha256.Sum256([]byte(state))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if g := c.givenIn(r.states[key]); g != nil {
-		g.decision = c.decision.ID
-		return
+	for _, g := range r.states[key] {
+		if g.method == is.method && g.target == is.target {
+			*g = *is
+			return
+		}
 	}
-	r.states[key] = append(r.states[key], &given{c.method, c.target, c.decision.ID})
+	r.states[key] = append(r.states[key], is)
 	r.stateAge = append(r.stateAge, key)
 	for len(r.stateAge) > maxStates {
 		delete(r.states, r.stateAge[0])

@@ -132,7 +132,9 @@ func TestTaskTextIsRecorded(t *testing.T) {
 		"other's": func(g *rig) { g.notifies("notifications/tasks/status", strings.Replace(status, "t1", "t2", 1)) },
 		"input": func(g *rig) {
 			g.asks(2, "tasks/get", `{"taskId":"t1"}`)
-			g.answersRaw(2, `{"taskId":"t1","status":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"eve@x.example"}}}}`)
+			const asks = `{"jsonrpc":"2.0","id":2,"result":{"taskId":"t1","status":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"%seve@x.example"}}}}}`
+			g.server(fmt.Sprintf(asks, ""))
+			g.clientWants(fmt.Sprintf(asks, "The server 'srv' asks: "))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

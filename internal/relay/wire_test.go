@@ -339,7 +339,7 @@ func TestServerToClient(t *testing.T) {
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"e1"}}`,
 	} {
 		g.server(f)
-		g.clientWants(f)
+		g.clientWants(strings.Replace(f, `"message":"name?"`, `"message":"The server 'srv' asks: name?"`, 1))
 	}
 	// The cancelled question cannot be answered any more, and a cancellation of
 	// something that the server does not own goes nowhere.

@@ -83,6 +83,11 @@ func open(ctx context.Context, o Options) (*Store, error) {
 
 // openSessions opens the directory of all sessions.
 func openSessions(dir string, create bool) (*os.Root, error) {
+	return openWithin(dir, sessionsDir, create)
+}
+
+// openWithin opens a directory of the state directory.
+func openWithin(dir, name string, create bool) (*os.Root, error) {
 	state, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -94,11 +99,11 @@ func openSessions(dir string, create bool) (*os.Root, error) {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
 	if create {
-		if err := state.Mkdir(sessionsDir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := state.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}
 	}
-	return openDir(state, sessionsDir)
+	return openDir(state, name)
 }
 
 // openDir opens a directory that must be this user's alone, and no link.

@@ -1,0 +1,333 @@
+package approval
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sallyport-dev/sallyport"
+	"github.com/sallyport-dev/sallyport/audit"
+)
+
+// Settings are what a configuration says of approvals.
+type Settings struct {
+	BindCall     bool          // bind: call: a yes holds for exactly these arguments
+	MaxQuestions int           // questions asked in one session; 0: DefaultMaxQuestions
+	TTL          time.Duration // how long a question is open, and then how long a yes counts; 0: DefaultTTL
+	Reask        bool          // ask again what was denied in the session
+}
+
+// Defaults of [Settings].
+const (
+	DefaultMaxQuestions = 30
+	DefaultTTL          = 5 * time.Minute
+)
+
+func (s Settings) withDefaults() Settings {
+	if s.MaxQuestions == 0 {
+		s.MaxQuestions = DefaultMaxQuestions
+	}
+	if s.TTL <= 0 {
+		s.TTL = DefaultTTL
+	}
+	return s
+}
+
+// DeskOptions say for whom a desk asks.
+type DeskOptions struct {
+	Caller  string // required
+	Session string // what a yes is good for, known to this gateway alone; required
+	Settings
+	// Record writes an audit record before what it says is done; an error leaves it undone.
+	// It returns nil where the log may fail (audit.on_failure: continue). nil: no log.
+	Record func(audit.Record) error
+	Log    string // the log's path, for the terminal that answers to write to; "" for none
+	// Redaction says what of a call's arguments a person is not shown.
+	Redaction audit.Redaction
+	// Notify is told of each new question, see [Notifier]; it must not block. nil: nobody is.
+	Notify func(Approval)
+}
+
+// Desk asks for one session of one caller, and finds what covers its calls. It serves every
+// channel alike. Safe for concurrent use.
+type Desk struct {
+	store    *Store
+	opt      DeskOptions
+	settings atomic.Pointer[Settings]
+	used     atomic.Bool // there may be something to take back
+
+	mu    sync.Mutex
+	calls map[Key]raised // calls that were asked about, by what they carry
+	order []Key
+}
+
+// raised is a decision that can be continued.
+type raised struct {
+	approval string
+	decision sallyport.DecisionID
+}
+
+// maxRaised bounds the calls whose decision can be continued; an older one's retry only
+// counts as a new call.
+const maxRaised = 256
+
+// NewDesk returns the desk of one session. Nothing is read or asked yet.
+func NewDesk(s *Store, o DeskOptions) *Desk {
+	if o.Caller == "" || o.Session == "" {
+		panic("approval: a desk needs a caller and a session")
+	}
+	d := &Desk{store: s, opt: o, calls: make(map[Key]raised)}
+	d.Use(o.Settings)
+	return d
+}
+
+// Use makes the desk go by other settings.
+func (d *Desk) Use(s Settings) {
+	s = s.withDefaults()
+	d.settings.Store(&s)
+}
+
+// Outcome is what became of a request.
+type Outcome struct {
+	// State is Granted: a yes covers the call and is used up by it, the call may run now;
+	// Asked: the question in Approvals is open, and there is no answer yet; Denied: nobody is
+	// asked, for Reason.
+	State State
+	// Approvals are those that were used for the call, or the one that is open or that denied.
+	Approvals []Approval
+	New       bool   // of Asked: the question was opened by this request, nobody was asked before
+	Reason    string // of Denied: one short text that the agent can act on
+}
+
+// Approval is the first of the outcome's approvals, the zero one if there is none.
+func (o Outcome) Approval() Approval {
+	if len(o.Approvals) == 0 {
+		return Approval{}
+	}
+	return o.Approvals[0]
+}
+
+// Lead is what the engine's reason for an ask begins with. It is left out where the text goes
+// on to say how the user is asked.
+const Lead = "a human has to agree first: "
+
+// Refusal is what the agent is told of a call that nobody has agreed to yet, after reason: what
+// is asked, or why nobody is. It is empty for a call that may run.
+func (o Outcome) Refusal(reason string) string {
+	reason = strings.TrimPrefix(reason, Lead)
+	switch {
+	case o.State == Granted:
+		return ""
+	case o.State == Denied && o.Reason != "":
+		return reason + "; " + o.Reason
+	case o.State == Denied:
+		return reason + "; nobody could be asked"
+	}
+	return reason + ".\nAsk the user to run this in their own terminal, not through the agent: sallyport approve " +
+		o.Approval().Code + "\nThen make the same call again: the code is good for one call, and expires soon."
+}
+
+// Ask finds what covers a request and uses it up, or opens a question. The same question is
+// open once: who asks it again gets the one that is open. It is one step for all processes.
+// An error is a refusal.
+func (d *Desk) Ask(ctx context.Context, r Request) (Outcome, error) { return d.settle(ctx, r, true) }
+
+// Claim is Ask for a request whose question was just answered: it opens none, and what is not
+// covered is Denied.
+func (d *Desk) Claim(ctx context.Context, r Request) (Outcome, error) { return d.settle(ctx, r, false) }
+
+func (d *Desk) settle(ctx context.Context, r Request, ask bool) (out Outcome, err error) {
+	set := d.settings.Load()
+	b, why := bind(d.opt.Caller, d.opt.Session, r, set.BindCall)
+	if why != nil {
+		return Outcome{State: Denied, Reason: why.Error()}, nil
+	}
+	d.used.Store(true)
+	err = d.store.change(ctx, d.expired, func(t *table, now time.Time) (bool, error) {
+		if used := t.cover(b); len(used) > 0 {
+			out, err = d.use(used, r, now)
+			return err == nil, err
+		}
+		a := t.open(b)
+		no := t.refused(b)
+		switch {
+		case !ask:
+			out = Outcome{State: Denied, Reason: "nobody said yes to this call as it is now"}
+		case a != nil:
+			out = Outcome{State: Asked, Approvals: []Approval{*a}}
+		case no != nil && !set.Reask:
+			out = Outcome{State: Denied, Approvals: []Approval{*no}, Reason: "the user was asked in this session and said no; it is not asked again"}
+		case t.waiting() >= MaxOpen || !t.room():
+			out = Outcome{State: Denied, Reason: fmt.Sprintf("%d questions wait for an answer already; nothing more is asked until some are answered or have expired", t.waiting())}
+		case !t.count(keyOf("session", d.opt.Caller, d.opt.Session), set.MaxQuestions, now):
+			out = Outcome{State: Denied, Reason: fmt.Sprintf("the user was asked %d questions in this session, which is the most (approvals.max_questions)", set.MaxQuestions)}
+		default:
+			a := d.newApproval(t, r, b, now)
+			if err := d.record(&a, PhaseAsked, 0, now); err != nil {
+				return false, err
+			}
+			t.Approvals = append(t.Approvals, &a)
+			out = Outcome{State: Asked, Approvals: []Approval{a}, New: true}
+			return true, nil
+		}
+		return false, nil
+	})
+	if err != nil {
+		return Outcome{State: Denied}, err
+	}
+	d.note(r, out)
+	if out.New && d.opt.Notify != nil {
+		d.opt.Notify(out.Approvals[0])
+	}
+	return out, nil
+}
+
+// use uses up what covers a call. If one use cannot be recorded, none is given.
+func (d *Desk) use(used []*Approval, r Request, now time.Time) (Outcome, error) {
+	out := Outcome{State: Granted}
+	for _, a := range used {
+		if err := d.record(a, PhaseUsed, r.Decision.Call, now); err != nil {
+			return Outcome{State: Denied}, err
+		}
+	}
+	for _, a := range used {
+		if !a.Lasting {
+			a.end(Used, "", now)
+		}
+		out.Approvals = append(out.Approvals, *a)
+	}
+	return out, nil
+}
+
+// note remembers which decision a retry of this call continues.
+func (d *Desk) note(r Request, out Outcome) {
+	k := callKey(r.Call)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if out.State != Asked {
+		delete(d.calls, k)
+		return
+	}
+	if _, known := d.calls[k]; !known {
+		d.order = append(d.order, k)
+	}
+	d.calls[k] = raised{out.Approvals[0].ID, r.Decision.ID}
+	for len(d.order) > maxRaised {
+		delete(d.calls, d.order[0])
+		d.order = d.order[1:]
+	}
+}
+
+func callKey(c sallyport.Call) Key {
+	args := digestCall(c)
+	return keyOf(c.Subject.String(), c.Upstream, c.Name, string(args[:]))
+}
+
+// Continues returns the decision that a call continues: it is the very call that was asked
+// about, and somebody has said yes since. 0: none, it is a call of its own.
+func (d *Desk) Continues(ctx context.Context, c sallyport.Call) sallyport.DecisionID {
+	d.mu.Lock()
+	waits := len(d.calls) > 0
+	d.mu.Unlock()
+	if !waits {
+		return 0
+	}
+	k := callKey(c)
+	d.mu.Lock()
+	was, known := d.calls[k]
+	d.mu.Unlock()
+	if !known {
+		return 0
+	}
+	var granted bool
+	err := d.store.change(ctx, d.expired, func(t *table, _ time.Time) (bool, error) {
+		a := t.byID(was.approval)
+		granted = a != nil && a.State == Granted
+		return false, nil
+	})
+	if err != nil || !granted {
+		return 0
+	}
+	return was.decision
+}
+
+// Answer brings the answer of the client's own prompt to a question of this desk. The call
+// does not run by it: [Desk.Claim] comes next.
+func (d *Desk) Answer(ctx context.Context, id string, ans Answer) (Approval, error) {
+	return d.store.Answer(ctx, id, ans, d.settings.Load().TTL, func(a Approval) error {
+		if a.Caller != d.opt.Caller || a.Session != d.opt.Session {
+			return ErrNotOpen
+		}
+		return d.record(&a, PhaseAnswered, 0, a.Answered)
+	}, func(a Approval) error { d.expired(a); return nil })
+}
+
+// Withdraw takes a question back that nobody will answer any more: the client went away, gave
+// the call up, or its prompt failed. A yes that comes later is none.
+func (d *Desk) Withdraw(ctx context.Context, id, why string) error {
+	return d.revoke(ctx, why, func(a *Approval) bool { return a.ID == id && a.State == Asked })
+}
+
+// Close ends the session if anything was asked by this desk; else nothing is looked at.
+func (d *Desk) Close(ctx context.Context) error {
+	if !d.used.Load() {
+		return nil
+	}
+	return d.End(ctx)
+}
+
+// End takes back everything that is open or granted in the session.
+func (d *Desk) End(ctx context.Context) error {
+	return d.revoke(ctx, "the session ended", func(*Approval) bool { return true })
+}
+
+func (d *Desk) revoke(ctx context.Context, why string, which func(*Approval) bool) error {
+	return d.store.change(ctx, d.expired, func(t *table, now time.Time) (changed bool, err error) {
+		for _, a := range t.Approvals {
+			if a.over() || a.Caller != d.opt.Caller || a.Session != d.opt.Session || !which(a) {
+				continue
+			}
+			a.end(Revoked, why, now)
+			_ = d.record(a, PhaseRevoked, 0, now) // it is over whether or not that can be said
+			changed = true
+		}
+		return changed, nil
+	})
+}
+
+// RequestState is the requestState of an input_required result that asks an open question.
+func (d *Desk) RequestState(ctx context.Context, a Approval) (string, error) {
+	key, err := d.store.stateKey(ctx)
+	if err != nil {
+		return "", err
+	}
+	return sealState(key, a.ID, d.opt.Caller, a.Bound, a.Expires), nil
+}
+
+// Resume returns the id of the question that a requestState asks, if r asks the same: another
+// destination, argument, tool or upstream is [ErrState]. Whether it is still open is for
+// [Desk.Answer] to find.
+func (d *Desk) Resume(ctx context.Context, state string, r Request) (id string, err error) {
+	b, why := bind(d.opt.Caller, d.opt.Session, r, d.settings.Load().BindCall)
+	if why != nil {
+		return "", ErrState
+	}
+	key, err := d.store.stateKey(ctx)
+	if err != nil {
+		return "", err
+	}
+	k, _ := b.key(nil)
+	return openState(key, state, d.opt.Caller, k, d.store.opt.Now())
+}
+
+func (d *Desk) expired(a Approval) { _ = d.record(&a, PhaseExpired, 0, a.Ended) }
+
+func (d *Desk) record(a *Approval, phase string, call uint64, now time.Time) error {
+	if d.opt.Record == nil {
+		return nil
+	}
+	return d.opt.Record(a.Record(phase, call, now))
+}

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-dev/sallyport/internal/approval"
+	"github.com/sallyport-dev/sallyport/internal/quote"
+)
+
+// watchEvery is how often --watch looks. A variable for tests.
+var watchEvery = 500 * time.Millisecond
+
+func newPending() *cobra.Command {
+	var watch, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "pending",
+		Short: "List the questions that wait for an answer",
+		Long: `List the calls that wait for a person, with the code to answer each. --watch goes on and
+prints each question when it is asked, until you interrupt it.
+
+--json prints one object with version (1) and questions, a list; with --watch one object a
+line, for each question. A question has version, id, code, command, caller, upstream, tool,
+questions (argument, destination, origin, text), asked, expires. Members may be added, never
+renamed. Texts are escaped and bounded.
+
+Exit codes: 0 listed, 1 the state cannot be read, 2 the command line is wrong.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			own, err := ownFiles("", "", "")
+			if err != nil {
+				return failed(err)
+			}
+			store, err := approvalStore(own)
+			if err != nil {
+				return failed(err)
+			}
+			if watch {
+				err = watchPending(cmd.Context(), store, asJSON, cmd.OutOrStdout())
+			} else {
+				err = listPending(cmd.Context(), store, asJSON, cmd.OutOrStdout())
+			}
+			if err != nil {
+				return failed(err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&watch, "watch", false, "go on, and print each question when it is asked")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// open are the questions without an answer.
+func open(ctx context.Context, store *approval.Store) ([]approval.Approval, error) {
+	all, err := store.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	waiting := all[:0]
+	for _, a := range all {
+		if a.State == approval.Asked {
+			waiting = append(waiting, a)
+		}
+	}
+	return waiting, nil
+}
+
+func listPending(ctx context.Context, store *approval.Store, asJSON bool, out io.Writer) error {
+	all, err := open(ctx, store)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		list := struct {
+			Version   int               `json:"version"`
+			Questions []approval.Notice `json:"questions"`
+		}{1, []approval.Notice{}}
+		for _, a := range all {
+			list.Questions = append(list.Questions, a.Notice())
+		}
+		return writeJSON(out, list)
+	}
+	var b strings.Builder
+	for _, a := range all {
+		pendingText(&b, &a, time.Now())
+	}
+	if len(all) == 0 {
+		b.WriteString("no question waits\n")
+	}
+	_, err = io.WriteString(out, b.String())
+	return err
+}
+
+func watchPending(ctx context.Context, store *approval.Store, asJSON bool, out io.Writer) error {
+	ctx, stop := signal.NotifyContext(ctx, stopSignals()...)
+	defer stop()
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	seen := map[string]bool{}
+	for {
+		all, err := open(ctx, store)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		alive := map[string]bool{}
+		for _, a := range all {
+			alive[a.ID] = true
+			if seen[a.ID] {
+				continue
+			}
+			var b strings.Builder
+			if asJSON {
+				err = writeJSON(&b, a.Notice())
+			} else {
+				pendingText(&b, &a, time.Now())
+			}
+			if err == nil {
+				_, err = io.WriteString(out, b.String())
+			}
+			if err != nil {
+				return err
+			}
+		}
+		seen = alive
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func writeJSON(w io.Writer, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(b, '\n'))
+	return err
+}
+
+// pendingText is one question in a few lines.
+func pendingText(w io.Writer, a *approval.Approval, now time.Time) {
+	fmt.Fprintf(w, "%s  %s ago, for %s more: sallyport approve %s\n", a.Code, ago(now.Sub(a.Asked)), ago(a.Expires.Sub(now)), a.Code)
+	folded(w, "    ", fmt.Sprintf("%s calls %s of %s", quote.Value(a.Caller, 120), quote.Value(a.Name(), 240), quote.Value(a.Upstream, 120)))
+	for _, q := range a.Questions {
+		folded(w, "    ", quote.Text(q.Text, 1000))
+	}
+}

@@ -1,0 +1,460 @@
+package relay
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sallyport-dev/sallyport/internal/approval"
+	"github.com/sallyport-dev/sallyport/internal/mcp"
+	"github.com/sallyport-dev/sallyport/policy"
+)
+
+// prompting is a rig whose client may be asked.
+func prompting(t *testing.T, o rigOptions) *rig {
+	t.Helper()
+	if o.config == "" {
+		o.config = mailConfig
+	}
+	if o.asks == nil {
+		o.asks = asking
+	}
+	more := o.options
+	o.options = func(p *PipeOptions) {
+		p.AskClient = true
+		if more != nil {
+			more(p)
+		}
+	}
+	return newRig(t, o)
+}
+
+// greets begins a session of a handshake version.
+func (g *rig) greets(version, capabilities string) {
+	g.t.Helper()
+	g.client(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"` + version + `","capabilities":` + capabilities + `,"clientInfo":{"name":"c","version":"1"}}}`)
+	g.serverHears()
+	g.server(`{"jsonrpc":"2.0","id":"i","result":{"protocolVersion":"` + version + `","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`)
+	g.clientHears()
+}
+
+func (g *rig) initialized() {
+	g.t.Helper()
+	g.client(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	g.serverHears()
+}
+
+const canAsk = `{"elicitation":{}}`
+
+// elicitation is a question that the client hears.
+type elicitation struct {
+	ID     json.RawMessage
+	Method string
+	Params struct {
+		Mode, Message   string
+		RequestedSchema struct {
+			Properties map[string]struct{ Type string }
+			Required   []string
+		}
+	}
+}
+
+// isAsked reads the question that the client hears.
+func (g *rig) isAsked() (e elicitation) {
+	g.t.Helper()
+	f := g.clientHears()
+	if err := json.Unmarshal([]byte(f), &e); err != nil {
+		g.t.Fatal(err)
+	}
+	if e.Method != "elicitation/create" || !strings.HasPrefix(e.Params.Message, "Sallyport, the gateway in front of the server 'srv', asks you: may this call run?\n") {
+		g.t.Fatalf("the client hears %s", brief(f))
+	}
+	return e
+}
+
+func (g *rig) replies(e elicitation, result string) {
+	g.t.Helper()
+	g.client(`{"jsonrpc":"2.0","id":` + string(e.ID) + `,"result":` + result + `}`)
+}
+
+const (
+	sendToBob = `{"to":"bob@partner.example","body":"first"}`
+	saysYes   = `{"action":"accept","content":{"allow":true}}`
+)
+
+// runs checks that a call reaches the server and its answer the client.
+func (g *rig) runs(id any, args string) {
+	g.t.Helper()
+	g.serverWants(callFrame(id, "send_email", args))
+	g.server(textResult(id, "sent"))
+	g.clientWants(textResult(id, "sent"))
+}
+
+func TestTheClientIsAsked(t *testing.T) {
+	for _, c := range []struct{ version, capabilities, mode string }{
+		{mcp.V20250618, canAsk, ""},
+		{mcp.V20251125, canAsk, "form"},
+		{mcp.V20251125, `{"elicitation":{"form":{},"url":{}}}`, "form"},
+	} {
+		t.Run(c.version, func(t *testing.T) {
+			g := prompting(t, rigOptions{})
+			g.greets(c.version, c.capabilities)
+			g.initialized()
+			g.call(1, "send_email", sendToBob)
+			e := g.isAsked()
+			for _, want := range []string{
+				"tool: 'send_email'\n", "destination in 'to': 'bob@partner.example'\n", "known from: unknown: never seen in this session\n",
+				"question: destination to='bob@partner.example' is not a vouched recipient\n", `"body":"first"`,
+			} {
+				if !strings.Contains(e.Params.Message, want) {
+					t.Errorf("the question does not say %q:\n%s", want, e.Params.Message)
+				}
+			}
+			if e.Params.Mode != c.mode || len(e.Params.RequestedSchema.Properties) != 2 || fmt.Sprint(e.Params.RequestedSchema.Required) != "[allow]" {
+				t.Errorf("asked %+v", e)
+			}
+			g.replies(e, saysYes)
+			g.runs(1, sendToBob)
+			g.call(2, "send_email", sendToBob)
+			g.isAsked() // it counted once
+			var phases []string
+			for _, r := range records(t, g) {
+				if r["event"] == "approval" {
+					phases = append(phases, r["phase"].(string))
+				}
+			}
+			if got := strings.Join(phases, " "); got != "asked answered used asked" {
+				t.Errorf("the log has %s", got)
+			}
+		})
+	}
+}
+
+// A client that did not say that it can be asked gets a code.
+func TestClientsThatCannotAsk(t *testing.T) {
+	for name, begin := range map[string]func(*rig){
+		"no capability":    func(g *rig) { g.greets(mcp.V20251125, `{"roots":{}}`); g.initialized() },
+		"pages only":       func(g *rig) { g.greets(mcp.V20251125, `{"elicitation":{"url":{}}}`); g.initialized() },
+		"before its time":  func(g *rig) { g.greets(mcp.V20250326, canAsk); g.initialized() },
+		"not initialized":  func(g *rig) { g.greets(mcp.V20251125, canAsk) },
+		"nothing was said": func(*rig) {},
+		"not allowed": func(g *rig) {
+			g.greets(mcp.V20251125, canAsk)
+			g.initialized()
+			g.relay.SetPolicy(Rules{Policy: policy.BuiltIn(), Decides: "p1"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := prompting(t, rigOptions{})
+			begin(g)
+			g.call(1, "send_email", sendToBob)
+			g.asked(1, "flow")
+		})
+	}
+}
+
+// Whatever is no clear yes denies, and the call never runs later.
+func TestAnAnswerThatIsNoYesDenies(t *testing.T) {
+	nobody := "nobody agreed: "
+	for answer, want := range map[string]string{
+		`"result":{"action":"decline"}`:                                          "the user said no",
+		`"result":{"action":"accept","content":{"allow":false}}`:                 "the user said no",
+		`"result":{"action":"cancel"}`:                                           nobody + "the question was closed without an answer",
+		`"result":{"action":"accept"}`:                                           nobody,
+		`"result":{"action":"accept","content":{}}`:                              nobody,
+		`"result":{"action":"accept","content":{"allow":"true"}}`:                nobody,
+		`"result":{"action":"accept","content":{"allow":1}}`:                     nobody,
+		`"result":{"action":"accept","content":{"allow":[true]}}`:                nobody,
+		`"result":{"action":"accept","content":{"allow":true,"remember":"yes"}}`: nobody,
+		`"result":{"action":"accept","content":[{"allow":true}]}`:                nobody,
+		`"result":{"action":"Accept","content":{"allow":true}}`:                  nobody,
+		`"result":{"action":["accept"],"content":{"allow":true}}`:                nobody,
+		`"result":{"action":"decline","content":{"allow":true}}`:                 "the user said no",
+		`"result":{}`: nobody,
+		`"result":{"task":{"taskId":"t","status":"working"}}`:                    nobody,
+		`"result":{"action":"accept","content":{"Allow":true}}`:                  nobody,
+		`"error":{"code":-32601,"message":"no"}`:                                 nobody + "the client answered with an error",
+		`"result":{"action":"accept","content":{"allow":true}},"Result":1`:       nobody + "the client's answer cannot be read",
+		`"result":{"action":"accept","content":{"allow":true,"allow":true}}`:     nobody,
+		`"result":{"action":"accept","content":{"allow":false,"remember":true}}`: "the user said no",
+	} {
+		t.Run(answer, func(t *testing.T) {
+			g := prompting(t, rigOptions{})
+			g.greets(mcp.V20251125, canAsk)
+			g.initialized()
+			g.call(1, "send_email", sendToBob)
+			e := g.isAsked()
+			g.client(`{"jsonrpc":"2.0","id":` + string(e.ID) + `,` + answer + `}`)
+			if text := g.refused(1, "flow"); !strings.Contains(text, "is not a vouched recipient; "+want) {
+				t.Errorf("refusal reads\n%s", text)
+			}
+			g.replies(e, saysYes) // too late
+			g.quiet()
+			g.call(2, "send_email", sendToBob)
+			if strings.HasPrefix(want, nobody) {
+				g.isAsked() // nobody has answered
+			} else if text := g.refused(2, "flow"); !strings.Contains(text, "it is not asked again") {
+				t.Errorf("refusal reads\n%s", text)
+			}
+		})
+	}
+}
+
+// B097: a client that gives the call up is asked no more, and a late yes runs nothing.
+func TestB097ACancelledCallNeverRuns(t *testing.T) {
+	g := prompting(t, rigOptions{})
+	g.greets(mcp.V20251125, canAsk)
+	g.initialized()
+	g.call(1, "send_email", sendToBob)
+	e := g.isAsked()
+	g.client(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+	g.clientWants(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + string(e.ID) + `,"reason":"the client gave the call up"}}`)
+	g.replies(e, saysYes)
+	g.quiet()
+	g.call(2, "send_email", sendToBob)
+	if again := g.isAsked(); string(again.ID) == string(e.ID) {
+		t.Error("the same question came back")
+	}
+}
+
+func TestB097APromptEndsBeforeItsClientGivesUp(t *testing.T) {
+	g := prompting(t, rigOptions{options: func(o *PipeOptions) { o.PromptWait = 30 * time.Millisecond }})
+	g.greets(mcp.V20251125, canAsk)
+	g.initialized()
+	g.call(1, "send_email", sendToBob)
+	e := g.isAsked()
+	g.clientWants(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + string(e.ID) + `,"reason":"nobody answered in time"}}`)
+	if text := g.refused(1, "flow"); !strings.Contains(text, "nobody agreed: nobody answered in time") {
+		t.Errorf("refusal reads\n%s", text)
+	}
+	g.replies(e, saysYes)
+	g.quiet()
+}
+
+// A client that wants progress hears that its call waits, and the question stays.
+func TestB097ProgressKeepsTheCallAlive(t *testing.T) {
+	g := prompting(t, rigOptions{options: func(o *PipeOptions) { o.PromptWait, o.PromptTick = time.Millisecond, 5*time.Millisecond }})
+	g.greets(mcp.V20251125, canAsk)
+	g.initialized()
+	frame := strings.Replace(callFrame(1, "send_email", sendToBob), `"params":{`, `"params":{"_meta":{"progressToken":"p\u00fc"},`, 1)
+	g.client(frame)
+	e := g.isAsked()
+	for _, n := range []string{"0.000001", "0.000002"} {
+		g.clientWants(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p\u00fc","progress":` + n + `,"message":"waiting for the user to answer Sallyport's question"}}`)
+	}
+	g.replies(e, saysYes)
+	g.serverWants(frame)
+}
+
+// The client's end of input is no answer.
+func TestAClientThatGoesAwayDenies(t *testing.T) {
+	g := prompting(t, rigOptions{})
+	g.greets(mcp.V20251125, canAsk)
+	g.initialized()
+	g.call(1, "send_email", sendToBob)
+	g.isAsked()
+	g.clientIn.Close()
+	if text := g.refused(1, "flow"); !strings.Contains(text, "nobody agreed: the client has gone") {
+		t.Errorf("refusal reads\n%s", text)
+	}
+	g.waitEnd(ClientEnded)
+	if all, err := g.store.List(t.Context()); err != nil || len(all) > 0 {
+		t.Errorf("open: %v, %v", all, err)
+	}
+}
+
+func TestRememberForTheSession(t *testing.T) {
+	g := prompting(t, rigOptions{})
+	g.greets(mcp.V20251125, canAsk)
+	g.initialized()
+	g.call(1, "send_email", sendToBob)
+	g.replies(g.isAsked(), `{"action":"accept","content":{"allow":true,"remember":true}}`)
+	g.runs(1, sendToBob)
+	g.answered(2, "send_email", `{"to":"bob@partner.example","body":"second"}`, "sent")
+	g.call(3, "send_email", `{"to":"carol@partner.example"}`)
+	g.isAsked()
+}
+
+// All destinations stand in one question; a call as a whole has no "remember".
+func TestOneQuestionForAllDestinations(t *testing.T) {
+	g := prompting(t, rigOptions{tools: `[{"name":"send_email","inputSchema":{"type":"object"}}]`})
+	g.greets(mcp.V20251125, canAsk)
+	g.initialized()
+	const args = `{"to":["bob@partner.example","carol@partner.example"]}`
+	g.call(1, "send_email", args)
+	e := g.isAsked()
+	for _, who := range []string{"'bob@partner.example'\n", "'carol@partner.example'\n"} {
+		if !strings.Contains(e.Params.Message, who) {
+			t.Errorf("the question does not say %s:\n%s", who, e.Params.Message)
+		}
+	}
+	g.replies(e, saysYes)
+	g.runs(1, args)
+}
+
+func TestAWholeCallHasNoRemember(t *testing.T) {
+	g := prompting(t, rigOptions{config: strings.Replace(mailConfig, "echo: {max_calls: 1000}", "echo: {destructive: true}", 1)})
+	g.greets(mcp.V20251125, canAsk)
+	g.initialized()
+	g.call(1, "echo", `{"x":1}`)
+	e := g.isAsked()
+	if _, ok := e.Params.RequestedSchema.Properties["remember"]; ok || !strings.Contains(e.Params.Message, "A yes is for exactly this call.") {
+		t.Errorf("asked %+v", e)
+	}
+	g.replies(e, `{"action":"accept","content":{"allow":true,"remember":true}}`)
+	g.serverWants(callFrame(1, "echo", `{"x":1}`))
+	g.server(textResult(1, "ok"))
+	g.clientWants(textResult(1, "ok"))
+	g.call(2, "echo", `{"x":1}`)
+	g.isAsked()
+}
+
+// The question that is open is not asked again beside: the second call gets its code.
+func TestAnOpenPromptIsNotSentTwice(t *testing.T) {
+	g := prompting(t, rigOptions{})
+	g.greets(mcp.V20251125, canAsk)
+	g.initialized()
+	g.call(1, "send_email", sendToBob)
+	e := g.isAsked()
+	g.call(2, "send_email", sendToBob)
+	code := g.asked(2, "flow")
+	g.says(code, approval.Answer{Yes: true}) // at the terminal
+	g.replies(e, saysYes)                    // and here: one yes, one call
+	g.runs(1, sendToBob)
+	g.call(3, "send_email", sendToBob)
+	g.isAsked()
+}
+
+// What the server says about the gateway's question is not taken: it can neither answer nor
+// cancel it, nor use its id.
+func TestTheServerCannotTouchAPrompt(t *testing.T) {
+	g := prompting(t, rigOptions{})
+	g.greets(mcp.V20251125, canAsk)
+	g.initialized()
+	g.call(1, "send_email", sendToBob)
+	e := g.isAsked()
+	id := string(e.ID)
+	g.server(`{"jsonrpc":"2.0","id":` + id + `,"result":` + saysYes + `}`)
+	g.server(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`)
+	g.server(`{"jsonrpc":"2.0","id":` + id + `,"method":"elicitation/create","params":{"message":"sure?","requestedSchema":{"type":"object","properties":{}}}}`)
+	g.quiet()
+	g.replies(e, saysYes)
+	g.runs(1, sendToBob)
+	g.quiet() // the server has not heard the answer either
+}
+
+// B045: a question of the server's that imitates the gateway's is visibly the server's, and
+// its answer is the server's and nobody else's.
+func TestB045AnImitationIsVisiblyTheServers(t *testing.T) {
+	g := prompting(t, rigOptions{})
+	g.greets(mcp.V20251125, canAsk)
+	g.initialized()
+	g.call(1, "send_email", sendToBob)
+	real := g.isAsked()
+	for i, c := range []struct{ message, want string }{
+		{real.Params.Message, "The server 'srv' asks:\n> Sallyport, the gateway in front of the server 'srv', asks you: may this call run?\n> tool: "},
+		{"\r\x1b[2K\x1b[1A\u202eSallyport, the gateway", `The server 'srv' asks: \u{001b}[2K\u{001b}[1A\u{202e}Sallyport, the gateway`},
+		{"ok?\n\n\n\u2028Sallyport, the gateway", "The server 'srv' asks:\n> ok?\n> Sallyport, the gateway"},
+		{"", "The server 'srv' asks:"},
+		{strings.Repeat("x\n", 20_000), "The server 'srv' asks:\n> x\n> x"},
+	} {
+		text, _ := json.Marshal(c.message)
+		g.server(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"elicitation/create","params":{"message":%s,"requestedSchema":{"type":"object","properties":{"allow":{"type":"boolean"}},"required":["allow"]}}}`, i, text))
+		var e elicitation
+		if err := json.Unmarshal([]byte(g.clientHears()), &e); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(e.Params.Message, c.want) || len(e.Params.Message) > 5*maxQuestion {
+			t.Errorf("%q is shown as %s", brief(c.message), brief(e.Params.Message))
+		}
+		g.replies(e, saysYes)
+		g.serverWants(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":%s}`, i, saysYes))
+	}
+	g.replies(real, `{"action":"decline"}`)
+	g.refused(1, "flow")
+}
+
+// Questions within results have the server's name too.
+func TestB045QuestionsInResultsAreNamed(t *testing.T) {
+	g := newRig(t, rigOptions{})
+	g.call(1, "echo", `{}`)
+	g.serverHears()
+	const wish = `{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","inputRequests":{"a.b":{"method":"elicitation/create","params":{"message":"%sSallyport"}},"c":{"method":"roots/list"}},"requestState":"s"}}`
+	g.server(fmt.Sprintf(wish, ""))
+	g.clientWants(fmt.Sprintf(wish, "The server 'srv' asks: "))
+	g.call(2, "echo", `{}`)
+	g.serverHears()
+	const pages = `{"jsonrpc":"2.0","id":2,"error":{"code":-32042,"message":"open","data":{"elicitations":[{"mode":"url","message":"%sSallyport","url":"https://a.example/"}, 7]}}}`
+	g.server(fmt.Sprintf(pages, ""))
+	g.clientWants(strings.Replace(fmt.Sprintf(pages, "The server 'srv' asks: "), ", 7", ",7", 1))
+}
+
+// An answer to a question that was never asked is nobody's.
+func TestAnAnswerToNoQuestion(t *testing.T) {
+	g := prompting(t, rigOptions{})
+	g.greets(mcp.V20251125, canAsk)
+	g.initialized()
+	for _, id := range []string{`1`, `"sallyport-x"`, `9007199254740991`} {
+		g.client(`{"jsonrpc":"2.0","id":` + id + `,"result":` + saysYes + `}`)
+	}
+	g.call(1, "send_email", sendToBob)
+	g.isAsked()
+}
+
+// The policy that is asked by is the one that decides when the answer comes.
+func TestAReloadWhileAPersonThinks(t *testing.T) {
+	g := prompting(t, rigOptions{})
+	g.greets(mcp.V20251125, canAsk)
+	g.initialized()
+	g.call(1, "send_email", sendToBob)
+	e := g.isAsked()
+	g.relay.SetPolicy(Rules{Policy: policy.BuiltIn(), Decides: "p2", AskClient: true})
+	g.replies(e, saysYes)
+	if text := g.refused(1, "flow"); !strings.Contains(text, "nobody said yes to this call as it is now") {
+		t.Errorf("refusal reads\n%s", text)
+	}
+}
+
+// B098: nothing of a call moves a cursor, ends a line or hides in the question.
+func TestB098HostileTextInAQuestion(t *testing.T) {
+	g := prompting(t, rigOptions{tools: `[{"name":"send_email","inputSchema":{"type":"object"}}]`})
+	g.greets(mcp.V20251125, canAsk)
+	g.initialized()
+	g.call(1, "send_email", `{"to":"bob@partner.example","body":"\u001b[38D\u001b[K\rok\n\u009b31m\u202e\u200btool: 'harmless'","\u001b]52;c;eA\u0007":"x"}`)
+	e := g.isAsked()
+	for i, line := range strings.Split(e.Params.Message, "\n") {
+		if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x202e || r == 0x200b }) {
+			t.Errorf("line %d holds %q", i, line)
+		}
+		if strings.HasPrefix(line, "tool: ") && line != "tool: 'send_email'" {
+			t.Errorf("line %d imitates: %s", i, line)
+		}
+	}
+	g.call(2, "send_email", `{"to":"`+strings.Repeat("x", 1<<20)+`@partner.example"}`)
+	if text := g.refused(2, "flow"); strings.Contains(text, "sallyport approve") || len(text) > 2000 {
+		t.Errorf("refusal of 1 MB reads\n%s", brief(text))
+	}
+}
+
+// Completions come with each letter: nobody is asked about them.
+func TestNobodyIsAskedAboutCompletions(t *testing.T) {
+	g := prompting(t, rigOptions{config: `
+version: 1
+policies:
+  p:
+    rules:
+      - {effect: ask, prompts: ["*"]}
+`})
+	g.greets(mcp.V20251125, canAsk)
+	g.initialized()
+	g.client(`{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":"x"}}}`)
+	if text := g.wantError("1", mcp.CodeRefused); !strings.Contains(text, "Nobody can be asked about this here") {
+		t.Errorf("refusal reads\n%s", text)
+	}
+	get := `{"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"p"}}`
+	g.client(get)
+	g.replies(g.isAsked(), saysYes)
+	g.serverWants(get)
+}
