@@ -5,6 +5,8 @@ export GOTOOLCHAIN := go1.27.3
 # A user's own settings must not change what is built or tested here.
 export GOFLAGS :=
 export GOWORK := off
+# The race detector has a process wait a second before it ends; the tests start hundreds.
+export GORACE := atexit_sleep_ms=10
 
 TOOL := go tool -modfile=tools/go.mod
 

@@ -105,6 +105,7 @@ var thirdParty = map[string][]string{
 	"golang.org/x/time":                     {"."},
 	"github.com/nlnwa/whatwg-url":           {"flow"},
 	"github.com/spf13/cobra":                {"internal/cli"},
+	"github.com/spf13/pflag":                {"internal/cli"},
 	"go.yaml.in/yaml/v4":                    {"internal/strictyaml"},
 	"golang.org/x/net/idna":                 {"flow"},
 	"golang.org/x/net/publicsuffix":         {"flow"},

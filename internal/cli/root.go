@@ -28,6 +28,7 @@ var commands = []func() *cobra.Command{
 	newAudit,
 	newDecide,
 	newExplain,
+	newMan,
 	newMCP,
 	newPacks,
 	newPending,
