@@ -8,11 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/sallyport-dev/sallyport/internal/demo"
 )
 
 // runDemo runs the real demo, in a temporary directory of its own, and returns what it
@@ -61,7 +64,7 @@ func TestDemoChangesTheWorldAsItShould(t *testing.T) {
 		},
 		{
 			"with",
-			deskWorld{"ana@northwind.example", false, "C-2 C-3 C-4 C-5 C-6"},
+			deskWorld{"ana@northwind.example dana@tailspin.example", false, "C-2 C-3 C-4 C-5 C-6"},
 			houseWorld{"recording", "locked", "on", 0},
 			[]string{"Correct the hours"},
 		},
@@ -117,6 +120,7 @@ func TestDemoRefusesForItsReasons(t *testing.T) {
 		},
 		"repository": {
 			"create_pull_request ask flow: argument content holds a value that must not leave; it was read in the output of 'read_file'",
+			"create_pull_request deny flow: the user said no",
 		},
 	} {
 		data, err := os.ReadFile(filepath.Join(strings.TrimSpace(dir), name, "gateway", "audit.jsonl"))
@@ -143,6 +147,25 @@ func TestDemoRefusesForItsReasons(t *testing.T) {
 		}
 		if n != len(want) {
 			t.Errorf("%s: %d refusals, want %d", name, n, len(want))
+		}
+	}
+}
+
+// Whoever sits at the terminal answers: a no, and then nothing was sent, which is as it should be.
+func TestDemoLetsThePersonAnswer(t *testing.T) {
+	needWrap(t)
+	t.Setenv("TMPDIR", realDir(t))
+	for _, c := range []struct{ typed, told string }{{"y", "yes"}, {"n", "no"}} {
+		var out bytes.Buffer
+		err := demo.Run(t.Context(), demo.Options{
+			Exe: binary(t, "sallyport"), Story: "helpdesk", Wait: true, In: strings.NewReader("\n" + c.typed + "\n\n"), Out: &out,
+		})
+		if err != nil {
+			t.Errorf("%q: %v\n%s", c.typed, err, &out)
+		}
+		row := regexp.MustCompile(`the new address told \(a person is asked\) +yes +` + c.told + "\n")
+		if !row.MatchString(out.String()) || !strings.Contains(out.String(), "Let it run? y for yes, anything else for no: ") {
+			t.Errorf("%q:\n%s", c.typed, &out)
 		}
 	}
 }

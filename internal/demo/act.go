@@ -32,7 +32,10 @@ func (s *stage) act(ctx context.Context, dir string, guarded bool, command []str
 	var stderr strings.Builder
 	cmd.Stderr = &tail{b: &stderr}
 
-	client := mcp.NewClient(&mcp.Implementation{Name: "sallyport-demo-agent", Version: "1"}, nil)
+	// The client can ask its user, and so the gateway asks through it.
+	client := mcp.NewClient(&mcp.Implementation{Name: "sallyport-demo-agent", Version: "1"}, &mcp.ClientOptions{
+		ElicitationHandler: s.ask.elicit,
+	})
 	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd}, &mcp.ClientSessionOptions{ProtocolVersion: handshakeEra})
 	if err != nil {
 		return w, fmt.Errorf("the server did not start: %w\n%s", err, show(stderr.String()))
@@ -68,23 +71,31 @@ func offeredTools(ctx context.Context, session *mcp.ClientSession) ([]string, er
 // step makes one call and checks that it was decided as the story says: a refusal by
 // another check than the one that is shown would be luck.
 func (s *stage) step(ctx context.Context, session *mcp.ClientSession, st step, guarded bool) error {
-	res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: st.tool, Arguments: st.arguments()})
+	params := &mcp.CallToolParams{Name: st.tool, Arguments: st.arguments()}
+	params.SetProgressToken(st.tool) // who hears that the call waits for a person does not give up
+	s.ask.about(st)
+	res, err := session.CallTool(ctx, params)
 	if err != nil {
 		return fmt.Errorf("%s: %w", st.tool, err)
 	}
 	answer := text(res)
 	s.out.step(st, answer, res.IsError)
-	want := ""
+	said, err := s.ask.said(guarded)
+	if err != nil {
+		return err
+	}
+	want, says := "", ""
 	if guarded {
-		want = st.check
+		want, says = st.becomes(said)
+		s.verdicts = append(s.verdicts, st.verdicts(said)...)
 	}
 	switch d := decisionOf(res.Meta); {
 	case want == "" && res.IsError:
 		return fmt.Errorf("%w: %s did not run: %s", ErrWorld, st.tool, show(answer))
 	case want != "" && !res.IsError:
 		return fmt.Errorf("%w: %s ran, and the check %s should have refused it", ErrWorld, call(st), want)
-	case want != "" && (d.Check != want || !strings.Contains(answer, st.says)):
-		return fmt.Errorf("%w: %s was refused by the check %q (%s), not by %s (%s)", ErrWorld, st.tool, d.Check, show(answer), want, st.says)
+	case want != "" && (d.Check != want || !strings.Contains(answer, says)):
+		return fmt.Errorf("%w: %s was refused by the check %q (%s), not by %s (%s)", ErrWorld, st.tool, d.Check, show(answer), want, says)
 	}
 	return nil
 }

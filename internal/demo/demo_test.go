@@ -62,7 +62,7 @@ func standIn(args []string) error {
 					return nil, err
 				}
 				for _, st := range s.script(after("--dir")) {
-					if st.check != "" && st.tool == params.Name && maps.Equal(st.arguments(), args) {
+					if st.check+string(st.answer) != "" && st.tool == params.Name && maps.Equal(st.arguments(), args) {
 						return &mcp.CallToolResult{
 							IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: st.says}},
 							Meta: mcp.Meta{"io.sallyport/decision": map[string]any{"check": os.Getenv(gatewayVariable)}},
@@ -93,8 +93,12 @@ func TestRunFailsBehindAGatewayThatGuardsNothing(t *testing.T) {
 			t.Setenv("TMPDIR", tmp)
 			var out bytes.Buffer
 			err := Run(t.Context(), Options{Exe: executable(t), Story: name, In: strings.NewReader(""), Out: &out})
-			if !errors.Is(err, ErrWorld) || !strings.Contains(err.Error(), " ran, and the check ") {
-				t.Fatalf("Run = %v, want ErrWorld and which call ran\n%s", err, &out)
+			want := " ran, and the check "
+			if name == "repository" { // where every refusal is somebody's
+				want = "the gateway asked 0 times about create_pull_request"
+			}
+			if !errors.Is(err, ErrWorld) || !strings.Contains(err.Error(), want) {
+				t.Fatalf("Run = %v, want ErrWorld and %q\n%s", err, want, &out)
 			}
 			if left, _ := os.ReadDir(tmp); len(left) != 0 {
 				t.Errorf("left behind: %v", left)
@@ -117,8 +121,12 @@ func TestRunFailsWhereAnotherCheckRefuses(t *testing.T) {
 	t.Setenv(gatewayVariable, "rate")
 	for _, name := range Names() {
 		err := Run(t.Context(), Options{Exe: executable(t), Story: name, In: strings.NewReader(""), Out: new(bytes.Buffer)})
-		if !errors.Is(err, ErrWorld) || !strings.Contains(err.Error(), `was refused by the check "rate"`) {
-			t.Errorf("%s: Run = %v, want ErrWorld and by which check", name, err)
+		want := `was refused by the check "rate"`
+		if name == "repository" { // where somebody has to be asked first
+			want = "the gateway asked 0 times about create_pull_request"
+		}
+		if !errors.Is(err, ErrWorld) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: Run = %v, want ErrWorld and %q", name, err, want)
 		}
 	}
 }
@@ -200,7 +208,7 @@ func TestScriptsDoTheirHarm(t *testing.T) {
 				if st.wish {
 					wishes++
 				}
-				if st.check != "" {
+				if st.check != "" || st.answer == answerNo {
 					refusals++
 				}
 			}
@@ -262,21 +270,43 @@ func TestPoisonIsReadByTheAgent(t *testing.T) {
 }
 
 func TestLogThatDiffersIsWrong(t *testing.T) {
-	script := []step{{tool: "read"}, {tool: "send", check: "flow"}}
-	right := logState{calls: []logged{{"read", "allow", ""}, {"send", "deny", "flow"}}}
-	if why := right.wrong(script); why != "" {
+	var want []logged
+	for _, st := range []struct {
+		step
+		said answer
+	}{
+		{step{tool: "read"}, ""},
+		{step{tool: "send", check: "path"}, ""},
+		{step{tool: "ask", answer: answerYes}, answerYes},
+		{step{tool: "ask", answer: answerYes, person: true}, answerNo},
+	} {
+		want = append(want, st.verdicts(st.said)...)
+	}
+	right := []logged{
+		{"read", "allow", ""},
+		{"send", "deny", "path"},
+		{"ask", "ask", "flow"},
+		{"ask", "allow", ""},
+		{"ask", "ask", "flow"},
+		{"ask", "deny", "flow"},
+	}
+	if why := (logState{calls: right}).wrong(want); why != "" {
 		t.Errorf("the right log is wrong: %s", why)
 	}
-	for _, l := range []logState{
-		{},
-		{problems: 1, calls: right.calls},
-		{calls: right.calls[:1]},
-		{calls: []logged{{"read", "allow", ""}, {"send", "deny", "rate"}}},
-		{calls: []logged{{"read", "allow", ""}, {"send", "allow", ""}}},
-		{calls: []logged{{"read", "deny", "flow"}, {"send", "deny", "flow"}}},
-		{calls: []logged{{"list", "allow", ""}, {"send", "deny", "flow"}}},
-	} {
-		if l.wrong(script) == "" {
+	logs := []logState{{}, {problems: 1, calls: right}, {calls: right[:1]}, {calls: append(slices.Clone(right), right[0])}}
+	for i := range right {
+		for _, change := range []func(*logged){
+			func(l *logged) { l.Target = "other" },
+			func(l *logged) { l.Verdict = "error" },
+			func(l *logged) { l.Check = "rate" },
+		} {
+			changed := slices.Clone(right)
+			change(&changed[i])
+			logs = append(logs, logState{calls: changed})
+		}
+	}
+	for _, l := range logs {
+		if l.wrong(want) == "" {
 			t.Errorf("not found: %+v", l)
 		}
 	}

@@ -30,11 +30,11 @@ func home() story {
 		config: func(string) string { return homeConfig },
 		script: homeScript,
 		rows: []row{
-			{"tools that the assistant is offered", offered, "5", "3"},
-			{"the camera at the entrance", state("camera.entrance"), "removed", "recording"},
-			{"the front door", state("lock.front_door"), "unlocked", "locked"},
-			{"restarts of the controller", restarts, "1", "0"},
-			{"the light in the living room", state("light.living_room"), "on", "on"},
+			{what: "tools that the assistant is offered", look: offered, without: "5", with: "3"},
+			{what: "the camera at the entrance", look: state("camera.entrance"), without: "removed", with: "recording"},
+			{what: "the front door", look: state("lock.front_door"), without: "unlocked", with: "locked"},
+			{what: "restarts of the controller", look: restarts, without: "1", with: "0"},
+			{what: "the light in the living room", look: state("light.living_room"), without: "on", with: "on"},
 		},
 	}
 }

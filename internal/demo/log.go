@@ -20,22 +20,24 @@ type logState struct {
 // logged is a verdict on a call of a tool.
 type logged struct{ Target, Verdict, Check string }
 
-// wrong says how the log differs from what the script must have left; "" if it does not.
-func (l logState) wrong(script []step) string {
+// wrong says how the log differs from the verdicts that the script must have left; "" if it
+// does not.
+func (l logState) wrong(want []logged) string {
 	if l.problems > 0 {
 		return fmt.Sprintf("verification finds %d problems", l.problems)
 	}
-	if len(l.calls) != len(script) {
-		return fmt.Sprintf("%d verdicts on %d calls", len(l.calls), len(script))
-	}
-	for i, st := range script {
-		c := l.calls[i]
-		if c.Target != st.tool || (c.Verdict == "allow") != (st.check == "") || st.check != "" && c.Check != st.check {
-			return fmt.Sprintf("call %d is %s: %s by %q, want %s and the check %q", i+1, show(c.Target), show(c.Verdict), c.Check, st.tool, st.check)
+	for i, w := range want[:min(len(want), len(l.calls))] {
+		if c := l.calls[i]; c != w {
+			return fmt.Sprintf("verdict %d is %s, want %s", i+1, c, w)
 		}
+	}
+	if len(l.calls) != len(want) {
+		return fmt.Sprintf("%d verdicts, want %d", len(l.calls), len(want))
 	}
 	return ""
 }
+
+func (c logged) String() string { return show(fmt.Sprintf("%s %s %q", c.Target, c.Verdict, c.Check)) }
 
 func (l logState) lines() []tableLine {
 	state := "verified"

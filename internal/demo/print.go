@@ -80,6 +80,38 @@ func (o *out) step(st step, answer string, refused bool) {
 	}
 }
 
+// asked prints what the gateway asks about a call.
+func (o *out) asked(st step, question string) {
+	mark := " "
+	if st.wish {
+		mark = "!"
+	}
+	o.raw("  " + mark + " " + o.paint("bold", fmt.Sprintf("%-8s", "asked")) + cut(o.short(call(st)), width-indent) + "\n")
+	for _, l := range abridged(question) {
+		o.styled("", indent, cut(o.show(l), questionSize))
+	}
+}
+
+// questionSize bounds how many characters of a line of a question are shown.
+const questionSize = 300
+
+// abridged leaves out of a question what the story has shown already.
+func abridged(question string) []string {
+	var lines []string
+	for l := range strings.Lines(question) {
+		l = strings.TrimRight(l, "\n")
+		for _, known := range []string{"known from: ", "evidence: ", "all arguments: "} {
+			if strings.HasPrefix(l, known) {
+				l = "…"
+			}
+		}
+		if l != "…" || len(lines) == 0 || lines[len(lines)-1] != "…" {
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}
+
 // call writes a call as one line.
 func call(st step) string {
 	s := st.tool

@@ -69,6 +69,10 @@ func Run(ctx context.Context, opt Options) (err error) {
 	in := bufio.NewReader(opt.In)
 	for i, s := range play {
 		st := stage{story: s, opt: opt, out: o, dir: filepath.Join(base, s.name), in: in, last: i == len(play)-1}
+		st.ask = &asking{out: o}
+		if opt.Wait {
+			st.ask.read = st.read
+		}
 		if err := st.play(ctx); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
@@ -84,6 +88,9 @@ type stage struct {
 	dir  string // of the story: without, with and gateway lie below it
 	in   *bufio.Reader
 	last bool // no story follows
+	ask  *asking
+
+	verdicts []logged // that the log has to have
 }
 
 func (s *stage) without() string { return filepath.Join(s.dir, "without") }
@@ -127,7 +134,7 @@ func (s *stage) play(ctx context.Context) error {
 	o.para(0, s.guard)
 	o.dir = s.with()
 	o.quote(s.config(s.with()))
-	guarded := append([]string{s.opt.Exe, "wrap", "-c", s.file(), "--audit", s.log(), "--"}, server(s.with())...)
+	guarded := append([]string{s.opt.Exe, "wrap", "-c", s.file(), "--audit", s.log(), "--name", s.name, "--"}, server(s.with())...)
 	with, err := s.act(ctx, s.with(), true, guarded)
 	if err != nil {
 		return fmt.Errorf("with sallyport: %w", err)
@@ -162,16 +169,20 @@ func (s *stage) compare(without, with world) error {
 		if a != r.without {
 			wrong = append(wrong, fmt.Sprintf("without sallyport, %s: %s, want %s", r.what, a, r.without))
 		}
-		if b != r.with {
-			wrong = append(wrong, fmt.Sprintf("with sallyport, %s: %s, want %s", r.what, b, r.with))
+		want := r.with
+		if r.declined != "" && s.ask.saidNo() {
+			want = r.declined
 		}
-		lines = append(lines, tableLine{r.what, a, b, b != r.with})
+		if b != want {
+			wrong = append(wrong, fmt.Sprintf("with sallyport, %s: %s, want %s", r.what, b, want))
+		}
+		lines = append(lines, tableLine{r.what, a, b, b != want})
 	}
 	log, err := readLog(s.log())
 	if err != nil {
 		return err
 	}
-	if why := log.wrong(s.script(s.with())); why != "" {
+	if why := log.wrong(s.verdicts); why != "" {
 		wrong = append(wrong, "the audit log: "+why)
 	}
 	s.out.table(append(lines, log.lines()...))

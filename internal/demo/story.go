@@ -44,6 +44,52 @@ type step struct {
 	// check is what refuses the call behind the gateway, "" if it runs. says is a part of
 	// the refusal: a call that is refused for another reason proves nothing.
 	check, says string
+
+	// answer is what is said when the gateway asks about the call, "" if it does not ask. The
+	// question says asks. person lets whoever sits at a terminal answer instead.
+	answer answer
+	asks   string
+	person bool
+}
+
+// answer is what somebody says to a question.
+type answer string
+
+const (
+	answerYes answer = "yes"
+	answerNo  answer = "no"
+)
+
+// saidNo is what the refusal of a call says that somebody said no to.
+const saidNo = "the user said no"
+
+// becomes is the check that refuses the call behind the gateway, with what the refusal says,
+// after what was said to a question; "" if it runs.
+func (s step) becomes(said answer) (check, says string) {
+	switch said {
+	case answerYes:
+		return "", ""
+	case answerNo:
+		return askingCheck, saidNo
+	}
+	return s.check, s.says
+}
+
+// askingCheck is what asks in these stories: where a call goes, and what it carries.
+const askingCheck = "flow"
+
+// verdicts are those that the log has of the call.
+func (s step) verdicts(said answer) []logged {
+	var all []logged
+	if said != "" {
+		all = append(all, logged{s.tool, "ask", askingCheck})
+	}
+	check, _ := s.becomes(said)
+	verdict := "allow"
+	if check != "" {
+		verdict = "deny"
+	}
+	return append(all, logged{s.tool, verdict, check})
 }
 
 // arg is one argument, in the order in which it is shown.
@@ -69,6 +115,7 @@ type row struct {
 	what          string
 	look          func(world) (string, error)
 	without, with string
+	declined      string // with, if the person at the terminal said no; "" where that changes nothing
 }
 
 func yes(b bool) string {
