@@ -88,6 +88,10 @@ func TestDemoChangesTheWorldAsItShould(t *testing.T) {
 			}
 		})
 	}
+	pack, err := os.ReadFile(filepath.Join(dir, "helpdesk", "gateway", "review.html"))
+	if err != nil || !bytes.Contains(pack, []byte("delete_customer")) || !bytes.Contains(pack, []byte("export@ledger-audit.example")) {
+		t.Errorf("the review pack (%d bytes, %v) does not say what was refused", len(pack), err)
+	}
 	for _, name := range []string{"helpdesk", "home", "repository"} {
 		log := filepath.Join(dir, name, "gateway", "audit.jsonl")
 		if got, err := exec.Command(binary(t, "sallyport"), "audit", "verify", log).CombinedOutput(); err != nil {
