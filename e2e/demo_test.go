@@ -25,7 +25,7 @@ func runDemo(t *testing.T, tmp string, flags ...string) (out string, code int) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary(t, "sallyport"), append([]string{"demo"}, flags...)...)
-	cmd.Env = append(os.Environ(), "TMPDIR="+tmp)
+	cmd.Env = append(os.Environ(), "TMPDIR="+tmp, "GORACE=atexit_sleep_ms=10") // the detector waits a second else
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); cmd.ProcessState == nil {
