@@ -63,6 +63,7 @@ var mayImport = map[string][]string{
 	"internal/lint":      {".", "audit", "contract", "doc", "flow", "internal/config", "internal/quote", "internal/strictyaml", "policy"},
 	"internal/report":    {".", "audit", "contract", "doc", "internal/auditread", "internal/config", "internal/explain", "internal/lint", "internal/pins", "internal/quote", "policy"},
 	"internal/demo":      {"audit", "internal/quote"},
+	"internal/ownserver": {"doc", "internal/mcp", "internal/quote", "internal/stdio"},
 	"internal/packscore": {"contract", "doc", "internal/quote", "internal/strictyaml"},
 
 	// What a policy's author asks before anything runs.
@@ -106,7 +107,7 @@ var noEngine = []string{
 // listed may not.
 var thirdParty = map[string][]string{
 	"github.com/gofrs/flock":                {"audit", "internal/instance", "internal/relay"},
-	"github.com/modelcontextprotocol":       {"internal/demo", "internal/doctor", "e2e"},
+	"github.com/modelcontextprotocol":       {"internal/demo", "internal/doctor", "internal/ownserver", "e2e"},
 	"golang.org/x/time":                     {"."},
 	"github.com/nlnwa/whatwg-url":           {"flow"},
 	"github.com/spf13/cobra":                {"internal/cli"},

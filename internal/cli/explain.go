@@ -156,20 +156,53 @@ func explainCall(ctx context.Context, f explainFlags, changed func(string) bool,
 	if q.Policy, err = policyFor(cfg, f.policy, f.caller); err != nil {
 		return none, err
 	}
+	before := asked{seen: make([]sallyport.Output, 0, len(f.seen)), typed: f.typed}
+	if f.tools != "" {
+		if before.tools, err = readTools(f.tools, q.Call.Upstream); err != nil {
+			return none, err
+		}
+		before.listed = true
+	}
+	for _, file := range f.seen {
+		out, err := seenOutput(file, q.Call.Upstream)
+		if err != nil {
+			return none, err
+		}
+		before.seen = append(before.seen, out)
+	}
 	if cfg.Audit.Path != "" {
 		opt.Contracts.Deny = append(opt.Contracts.Deny, cfg.Audit.Path)
 	}
-	engine, err := newEngine(cfg, q.Policy, opt.Contracts, sallyport.Options{
+	if own.config == "" {
+		q.Notes = append(q.Notes, "there is no configuration: this is the built-in policy")
+	}
+	return explainAsked(ctx, cfg, opt.Contracts, sallyport.Options{
 		Resolve: osresolve.Resolve, Trusted: trustList(own, slog.New(slog.DiscardHandler)),
-	})
+	}, before, q)
+}
+
+// asked is what has happened before the call that is asked about.
+type asked struct {
+	tools  []contract.Tool // what the server lists, if listed
+	listed bool
+	seen   []sallyport.Output
+	typed  []string
+}
+
+// explainAsked answers a question in a session of its own.
+func explainAsked(ctx context.Context, cfg *config.Config, contracts contract.Options, more sallyport.Options, before asked, q explain.Question) (explain.Report, error) {
+	var none explain.Report
+	engine, err := newEngine(cfg, q.Policy, contracts, more)
 	if err != nil {
 		return none, err
 	}
-	session, err := engine.Session(sallyport.SessionOptions{Caller: f.caller, Doubt: "explain"})
+	session, err := engine.Session(sallyport.SessionOptions{Caller: q.Caller, Doubt: "explain"})
 	if err != nil {
 		return none, errors.New("--caller must not be empty")
 	}
-	tool, err := prepareSession(session, f, &q)
+	early := q.Notes
+	q.Notes = nil
+	tool, err := prepareSession(session, before, &q)
 	if err != nil {
 		return none, err
 	}
@@ -177,15 +210,12 @@ func explainCall(ctx context.Context, f explainFlags, changed func(string) bool,
 	if tool != nil && x.Contract == "fallback" {
 		q.Notes = append(q.Notes, derivedNotes(*tool)...)
 	}
-	q.Notes = append(q.Notes, explainNotes(own.config, cfg, f, q)...)
+	q.Notes = append(append(q.Notes, early...), explainNotes(cfg, before, q)...)
 	return explain.New(x, q), nil
 }
 
-func explainNotes(file string, cfg *config.Config, f explainFlags, q explain.Question) []string {
+func explainNotes(cfg *config.Config, before asked, q explain.Question) []string {
 	var notes []string
-	if file == "" {
-		notes = append(notes, "there is no configuration: this is the built-in policy")
-	}
 	if why := unknownUpstream(cfg, q.Call.Upstream); why != "" {
 		notes = append(notes, why)
 	}
@@ -195,7 +225,7 @@ func explainNotes(file string, cfg *config.Config, f explainFlags, q explain.Que
 	if q.Policy.Mode() == policy.DryRun {
 		notes = append(notes, "the policy runs dry: what its rules and rate limits say is not enforced")
 	}
-	if f.tools != "" && q.Call.Subject != policy.Tool {
+	if before.listed && q.Call.Subject != policy.Tool {
 		notes = append(notes, "--tools says nothing about resources and prompts")
 	}
 	return notes
@@ -209,21 +239,14 @@ func describeLimits(cfg *config.Config) map[string]explain.RateLimit {
 	return limits
 }
 
-// prepareSession tells a new session what the flags say has happened before the call. It
-// returns the tool that is called, as --tools has it; nil if that does not.
-func prepareSession(s *sallyport.Session, f explainFlags, q *explain.Question) (*contract.Tool, error) {
-	tool, err := listTools(s, f, q)
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range f.seen {
-		out, err := seenOutput(file, q.Call.Upstream)
-		if err != nil {
-			return nil, err
-		}
+// prepareSession tells a new session what has happened before the call. It returns the tool
+// that is called, as the list has it; nil if that does not.
+func prepareSession(s *sallyport.Session, before asked, q *explain.Question) (*contract.Tool, error) {
+	tool := listTools(s, before, q)
+	for _, out := range before.seen {
 		s.Observe(out)
 	}
-	for _, text := range f.typed {
+	for _, text := range before.typed {
 		if !utf8.ValidString(text) {
 			return nil, errors.New("--typed is not valid UTF-8")
 		}
@@ -234,22 +257,19 @@ func prepareSession(s *sallyport.Session, f explainFlags, q *explain.Question) (
 
 // listTools pins the list of tools, or takes the one tool as listed. It returns the tool
 // as the list has it.
-func listTools(s *sallyport.Session, f explainFlags, q *explain.Question) (*contract.Tool, error) {
+func listTools(s *sallyport.Session, before asked, q *explain.Question) *contract.Tool {
 	c := q.Call
 	tools := []contract.Tool{bareTool(c.Upstream, c.Name)}
-	if f.tools != "" {
-		var err error
-		if tools, err = readTools(f.tools, c.Upstream); err != nil {
-			return nil, err
-		}
+	if before.listed {
+		tools = before.tools
 	}
 	if c.Subject != policy.Tool {
-		if f.tools != "" {
+		if before.listed {
 			s.Pin(c.Upstream, tools)
 		}
-		return nil, nil
+		return nil
 	}
-	q.Assumed = f.tools == ""
+	q.Assumed = !before.listed
 	for _, notice := range s.Pin(c.Upstream, tools) {
 		if concerns(notice.Text, c.Upstream, c.Name, q.Assumed) {
 			q.Notes = append(q.Notes, notice.Text)
@@ -258,13 +278,13 @@ func listTools(s *sallyport.Session, f explainFlags, q *explain.Question) (*cont
 	for i, t := range tools {
 		if t.Name == c.Name && s.Listing(c.Upstream, tools[i:i+1]) {
 			if q.Assumed {
-				return nil, nil
+				return nil
 			}
-			return &tools[i], nil
+			return &tools[i]
 		}
 	}
 	q.Unlisted = true
-	return nil, nil
+	return nil
 }
 
 // concerns reports whether a notice about a list of tools is about the one tool, by the

@@ -12,23 +12,44 @@ import (
 	"github.com/sallyport-dev/sallyport/internal/config"
 )
 
+// source is the text of a configuration or a contracts file. The zero source is none.
+type source struct {
+	name string // for messages
+	data []byte
+	err  error // why there is no text
+}
+
+// fileSource reads a file; "" is none.
+func fileSource(name string) source {
+	if name == "" {
+		return source{}
+	}
+	data, err := config.ReadFile(name)
+	return source{name, data, err}
+}
+
 // loadFiles reads a configuration and a contracts file; either name may be "". The
 // error joins what is wrong with both. The result is checked as a whole, and f is nil
 // without a contracts file.
 func loadFiles(opt config.Options, configFile, contractsFile string) (c *config.Config, f *config.ContractsFile, err error) {
+	return loadSources(opt, fileSource(configFile), fileSource(contractsFile))
+}
+
+// loadSources is [loadFiles] for texts, wherever they are from.
+func loadSources(opt config.Options, configText, contractsText source) (c *config.Config, f *config.ContractsFile, err error) {
 	c = config.Default()
 	var errs []error
-	if configFile != "" {
-		data, err := config.ReadFile(configFile)
+	if configText.name != "" {
+		err := configText.err
 		if err == nil {
-			c, err = config.Load(configFile, data, opt)
+			c, err = config.Load(configText.name, configText.data, opt)
 		}
 		errs = append(errs, err)
 	}
-	if contractsFile != "" {
-		data, err := config.ReadFile(contractsFile)
+	if contractsText.name != "" {
+		err := contractsText.err
 		if err == nil {
-			f, err = config.LoadContracts(contractsFile, data, opt)
+			f, err = config.LoadContracts(contractsText.name, contractsText.data, opt)
 		}
 		errs = append(errs, err)
 	}

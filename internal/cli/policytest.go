@@ -189,15 +189,8 @@ func loadSuites(cfg *config.Config, configFile string, files []string) ([]*polic
 		}
 		files = []string{file}
 	}
-	upstream, _ := defaultUpstream(cfg) // "" with several: then tests have to name one
-	opt := policytest.Options{
-		Policy:   func(name, caller string) (*policy.Policy, error) { return policyFor(cfg, name, caller) },
-		Caller:   localCaller,
-		Upstream: upstream,
-		Unnamed:  len(cfg.Upstreams) == 0,
-		Unknown:  func(name string) string { return unknownUpstream(cfg, name) },
-		Lookup:   os.LookupEnv,
-	}
+	opt := suiteOptions(cfg)
+	opt.Lookup = os.LookupEnv
 	var suites []*policytest.Suite
 	var errs []error
 	for _, file := range files {
@@ -217,6 +210,18 @@ func loadSuites(cfg *config.Config, configFile string, files []string) ([]*polic
 		suites = append(suites, s)
 	}
 	return suites, errors.Join(errs...)
+}
+
+// suiteOptions say what tests of a configuration may name, files and variables apart.
+func suiteOptions(cfg *config.Config) policytest.Options {
+	upstream, _ := defaultUpstream(cfg) // "" with several: then tests have to name one
+	return policytest.Options{
+		Policy:   func(name, caller string) (*policy.Policy, error) { return policyFor(cfg, name, caller) },
+		Caller:   localCaller,
+		Upstream: upstream,
+		Unnamed:  len(cfg.Upstreams) == 0,
+		Unknown:  func(name string) string { return unknownUpstream(cfg, name) },
+	}
 }
 
 // testFileOf is where the tests of a configuration are by default: beside it, with .test

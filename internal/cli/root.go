@@ -31,6 +31,7 @@ var commands = []func() *cobra.Command{
 	newExplain,
 	newInit,
 	newMan,
+	newMCP,
 	newPacks,
 	newPending,
 	newPins,

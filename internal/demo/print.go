@@ -16,6 +16,7 @@ const width = 80
 type out struct {
 	w      io.Writer
 	colour bool
+	dir    string // of the run; "…" stands for it
 }
 
 var codes = map[string]string{"bold": "1", "red": "31", "green": "32", "dim": "2"}
@@ -51,34 +52,64 @@ func (o *out) styled(style string, indent int, s string) {
 // quote prints a text as it is, indented and cut at width.
 func (o *out) quote(s string) {
 	for l := range strings.Lines(s) {
-		o.line("dim", "    "+cut(show(strings.TrimSuffix(l, "\n")), width-4))
+		o.line("dim", "    "+cut(o.show(strings.TrimSuffix(l, "\n")), width-4))
 	}
 }
 
-// callSize bounds how many characters of a call are shown.
-const callSize = 180
+// title begins a story.
+func (o *out) title(name, text string) {
+	o.raw("\n")
+	o.line("bold", strings.ToUpper(name)+": "+text)
+}
 
-// step prints one call and what came back.
-func (o *out) step(n int, st step, answer string, refused bool) {
-	who := ""
-	if st.attack {
-		who = "  [the ticket's wish]"
+// indent is where the call stands in a line of [out.step], and what is said of it.
+const indent = 12
+
+// step prints one call and what became of it.
+func (o *out) step(st step, answer string, refused bool) {
+	mark, style, became := " ", "green", "ran"
+	if st.wish {
+		mark = "!"
 	}
-	o.line("", fmt.Sprintf("%2d. %s%s", n, st.why, who))
-	o.styled("dim", 4, "> "+cut(call(st), callSize))
-	switch {
-	case refused:
-		o.styled("red", 4, show(answer))
-	case st.whole:
-		o.line("green", "    ok:")
-		o.styled("", 6, show(answer))
-	default:
-		first, rest, _ := strings.Cut(strings.TrimSpace(answer), "\n")
-		if rest != "" {
-			first += " …"
+	if refused {
+		style, became = "bold", "refused"
+	}
+	o.raw("  " + mark + " " + o.paint(style, fmt.Sprintf("%-8s", became)) + cut(o.short(call(st)), width-indent) + "\n")
+	if refused {
+		o.styled("red", indent, o.show(answer))
+	}
+}
+
+// asked prints what the gateway asks about a call.
+func (o *out) asked(st step, question string) {
+	mark := " "
+	if st.wish {
+		mark = "!"
+	}
+	o.raw("  " + mark + " " + o.paint("bold", fmt.Sprintf("%-8s", "asked")) + cut(o.short(call(st)), width-indent) + "\n")
+	for _, l := range abridged(question) {
+		o.styled("", indent, cut(o.show(l), questionSize))
+	}
+}
+
+// questionSize bounds how many characters of a line of a question are shown.
+const questionSize = 300
+
+// abridged leaves out of a question what the story has shown already.
+func abridged(question string) []string {
+	var lines []string
+	for l := range strings.Lines(question) {
+		l = strings.TrimRight(l, "\n")
+		for _, known := range []string{"known from: ", "evidence: ", "all arguments: "} {
+			if strings.HasPrefix(l, known) {
+				l = "…"
+			}
 		}
-		o.line("green", "    "+cut("ok: "+show(first), width-4))
+		if l != "…" || len(lines) == 0 || lines[len(lines)-1] != "…" {
+			lines = append(lines, l)
+		}
 	}
+	return lines
 }
 
 // call writes a call as one line.
@@ -90,36 +121,32 @@ func call(st step) string {
 	return show(s)
 }
 
-func (o *out) table(without, with world, log logState) {
-	row := func(what string, a, b any, bad bool) {
-		style := "green"
-		if bad {
-			style = "red"
-		}
-		o.raw(fmt.Sprintf("  %-44s%-18v", what, a) + o.paint(style, fmt.Sprint(b)) + "\n")
-	}
-	o.line("bold", fmt.Sprintf("  %-44s%-18s%s", "", "without", "with sallyport"))
-	row("mails to the attacker", without.AttackerMails, with.AttackerMails, with.AttackerMails > 0)
-	row("the attacker's key in authorized_keys", yes(without.KeyWritten), yes(with.KeyWritten), with.KeyWritten)
-	row(fmt.Sprintf("customers left of %d (two deletions allowed)", len(customers())),
-		without.Customers, with.Customers, with.Customers < worldWith.Customers)
-	row("the customer's question answered", yes(without.HonestMails > 0), yes(with.HonestMails > 0), with.HonestMails == 0)
-	row("the agent's own note in its workspace", yes(without.NoteWritten), yes(with.NoteWritten), !with.NoteWritten)
-	state := "verified"
-	if log.Problems > 0 {
-		state = "BROKEN"
-	}
-	row("audit log", "none", fmt.Sprintf("%d records", log.Records), false)
-	row("  its hash chain", "", state, log.Problems > 0)
-	row("  its verdicts on calls", "", fmt.Sprintf("%d allow, %d deny", log.Verdicts["allow"], log.Verdicts["deny"]), false)
+// tableLine is one line of the table of both worlds.
+type tableLine struct {
+	what, without, with string
+	bad                 bool
 }
 
-func yes(b bool) string {
-	if b {
-		return "yes"
+func (o *out) table(lines []tableLine) {
+	o.line("bold", fmt.Sprintf("  %-44s%-10s%s", "", "without", "with sallyport"))
+	for _, l := range lines {
+		style := "green"
+		if l.bad {
+			style = "red"
+		}
+		o.raw(fmt.Sprintf("  %-44s%-10s", l.what, l.without) + o.paint(style, l.with) + "\n")
 	}
-	return "no"
 }
+
+// short writes the directory of the run as "…": a temporary name says nothing.
+func (o *out) short(s string) string {
+	if o.dir == "" {
+		return s
+	}
+	return strings.ReplaceAll(s, o.dir, "…")
+}
+
+func (o *out) show(s string) string { return o.short(show(s)) }
 
 // show makes hostile text safe for a terminal, line by line.
 func show(s string) string {

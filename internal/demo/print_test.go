@@ -61,3 +61,10 @@ func TestTail(t *testing.T) {
 		t.Errorf("kept %d bytes, ending in %q", len(got), got[len(got)-4:])
 	}
 }
+
+func TestAbridged(t *testing.T) {
+	got := abridged("may it run?\nknown from: a\nevidence: b\nevidence: c\nquestion: d\nall arguments: {}\nA yes.")
+	if want := []string{"may it run?", "…", "question: d", "…", "A yes."}; !slices.Equal(got, want) {
+		t.Errorf("abridged = %q, want %q", got, want)
+	}
+}

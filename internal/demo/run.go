@@ -8,20 +8,19 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Options of [Run].
 type Options struct {
 	// Exe is the sallyport binary: it runs the gateway and, through the hidden
-	// command __demo-server, the helpdesk's server.
+	// command __demo-server, the servers of the stories.
 	Exe string
-	// Wait makes the demo stop for a line on In between its acts.
+	// Story is the one to play, by its name; "" plays all.
+	Story string
+	// Wait makes the demo stop for a line on In between its acts, and lets the person there
+	// answer what a story's agent is asked. Otherwise the script answers.
 	Wait bool
 	// Keep leaves the run's directory and says where it is.
 	Keep bool
@@ -32,15 +31,20 @@ type Options struct {
 	Out io.Writer
 }
 
-// actTime bounds one run of the script, the start of its processes included.
-const actTime = time.Minute
-
-// ErrWorld reports that a run left a world that is not as it should be.
+// ErrWorld reports that a run left a world, or took a decision, that is not as it should be.
 var ErrWorld = errors.New("the world is not as it should be")
 
-// Run plays the story and prints it. It returns nil only if both worlds came out as
-// they should and the log of the second run verifies.
+// Run plays the stories and prints them. It returns nil only if every call was decided as
+// its story says, all worlds came out as they should and the logs verify.
 func Run(ctx context.Context, opt Options) (err error) {
+	play := stories()
+	if opt.Story != "" {
+		s, err := find(opt.Story)
+		if err != nil {
+			return err
+		}
+		play = []story{s}
+	}
 	base, err := os.MkdirTemp("", "sallyport-demo-")
 	if err != nil {
 		return err
@@ -53,160 +57,148 @@ func Run(ctx context.Context, opt Options) (err error) {
 	o := &out{w: opt.Out, colour: opt.Colour}
 	defer func() {
 		if opt.Keep {
-			o.line("", "Kept: "+base)
+			o.line("", "\nKept: "+base)
 			return
 		}
 		err = errors.Join(err, os.RemoveAll(base))
 	}()
 
-	s := stage{opt: opt, out: o, gate: filepath.Join(base, "gateway"), in: bufio.NewReader(opt.In)}
-	without, with := placesIn(filepath.Join(base, "without")), placesIn(filepath.Join(base, "with"))
-	if err := s.prepare(without, with); err != nil {
-		return err
+	o.para(0, "The agents are scripts, no models: each does what an agent would do that believes "+
+		"everything it reads. Their tools are real MCP servers that change real files in a "+
+		"temporary directory, written as … below. Nothing is sent anywhere.")
+	in := bufio.NewReader(opt.In)
+	for i, s := range play {
+		st := stage{story: s, opt: opt, out: o, dir: filepath.Join(base, s.name), in: in, last: i == len(play)-1}
+		st.ask = &asking{out: o}
+		if opt.Wait {
+			st.ask.read = st.read
+		}
+		if err := st.play(ctx); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
 	}
-	return s.play(ctx, without, with)
+	return nil
 }
 
-// stage holds what both acts share.
+// stage is a story while it is played.
 type stage struct {
+	story
 	opt  Options
 	out  *out
-	gate string // directory of the gateway's own files
+	dir  string // of the story: without, with and gateway lie below it
 	in   *bufio.Reader
+	last bool // no story follows
+	ask  *asking
 
-	shown bool // the poisoned ticket was shown once
+	verdicts []logged // that the log has to have
 }
 
-func (s *stage) prepare(without, with places) error {
-	if err := errors.Join(lay(without), lay(with), os.MkdirAll(s.gate, 0o700)); err != nil {
+func (s *stage) without() string { return filepath.Join(s.dir, "without") }
+func (s *stage) with() string    { return filepath.Join(s.dir, "with") }
+func (s *stage) gate() string    { return filepath.Join(s.dir, "gateway") }
+func (s *stage) file() string    { return filepath.Join(s.gate(), "demo.yaml") }
+func (s *stage) log() string     { return filepath.Join(s.gate(), "audit.jsonl") }
+
+func (s *stage) reviewPack() string { return filepath.Join(s.gate(), "review.html") }
+
+func (s *stage) prepare() error {
+	if err := errors.Join(s.story.prepare(s.without()), s.story.prepare(s.with()), os.MkdirAll(s.gate(), 0o700)); err != nil {
 		return err
 	}
-	return os.WriteFile(s.config(), []byte(configFor(with)), 0o600)
+	return os.WriteFile(s.file(), []byte(s.config(s.with())), 0o600)
 }
 
-func (s *stage) config() string { return filepath.Join(s.gate, "demo.yaml") }
-func (s *stage) log() string    { return filepath.Join(s.gate, "audit.jsonl") }
-
-// configFor is the file that guards the second run. A JSON string is a YAML string.
-func configFor(p places) string {
-	workspace, _ := json.Marshal(p.workspace)
-	return `version: 1
-tools:
-  send_email:
-    exfiltrating: true
-    sink_params: [to]
-    trusted_destinations: ["` + trustedDomain + `"]
-  write_file:
-    write_params: [path]
-    allowed_path_prefixes: [` + string(workspace) + `]
-  delete_customer:
-    max_calls: 2
-`
-}
-
-func (s *stage) play(ctx context.Context, without, with places) error {
+func (s *stage) play(ctx context.Context) error {
+	if err := s.prepare(); err != nil {
+		return err
+	}
 	o := s.out
-	o.line("bold", "A helpdesk agent reads a poisoned ticket.")
-	o.para(0, "The agent is a script, no model: it does what an agent would do that believes "+
-		"everything it reads. Its tools are a real MCP server that changes real files in a "+
-		"temporary directory. It makes the same calls in both runs.")
+	o.title(s.name, s.title)
+	o.para(0, s.intro)
+	o.para(0, s.where)
+	o.styled("red", 4, s.poison)
+	o.para(0, "Calls that it asks for are marked with !.")
 
+	server := func(dir string) []string {
+		return []string{s.opt.Exe, "__demo-server", "--story", s.name, "--dir", dir}
+	}
 	o.head("1. The tools in the agent's own hands")
-	if err := s.act(ctx, without, s.opt.Exe, "__demo-server", "--dir", without.dir); err != nil {
+	o.dir = s.without()
+	without, err := s.act(ctx, s.without(), false, server(s.without()))
+	if err != nil {
 		return fmt.Errorf("without sallyport: %w", err)
 	}
 	if err := s.pause(ctx); err != nil {
 		return err
 	}
 
-	o.head("2. The same tools behind sallyport wrap")
-	o.para(0, "These contracts say what the tools do. Nobody told the gateway about the ticket.")
-	o.quote(configFor(with))
-	if err := s.act(ctx, with, s.opt.Exe, "wrap", "-c", s.config(), "--audit", s.log(),
-		"--", s.opt.Exe, "__demo-server", "--dir", with.dir); err != nil {
+	o.head("2. The same calls behind sallyport wrap")
+	o.para(0, s.guard)
+	o.dir = s.with()
+	o.quote(s.config(s.with()))
+	guarded := append([]string{s.opt.Exe, "wrap", "-c", s.file(), "--audit", s.log(), "--name", s.name, "--"}, server(s.with())...)
+	with, err := s.act(ctx, s.with(), true, guarded)
+	if err != nil {
 		return fmt.Errorf("with sallyport: %w", err)
 	}
 	if err := s.pause(ctx); err != nil {
 		return err
 	}
 
+	if s.story.pack {
+		if err := s.review(ctx); err != nil {
+			return err
+		}
+	}
 	o.head("3. The world afterwards, as it is on disk")
-	return s.compare(without, with)
-}
-
-// act runs the script against one server command.
-func (s *stage) act(ctx context.Context, p places, command string, args ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, actTime)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, command, args...)
-	// Whatever the gateway keeps between sessions belongs to this run alone.
-	cmd.Env = append(os.Environ(),
-		"XDG_STATE_HOME="+filepath.Join(s.gate, "state"), "XDG_CONFIG_HOME="+filepath.Join(s.gate, "config"))
-	var stderr strings.Builder
-	cmd.Stderr = &tail{b: &stderr}
-
-	client := mcp.NewClient(&mcp.Implementation{Name: "sallyport-demo-agent", Version: "1"}, nil)
-	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
-	if err != nil {
-		return fmt.Errorf("the server did not start: %w\n%s", err, show(stderr.String()))
-	}
-	for i, st := range script(p) {
-		st.whole = st.whole && !s.shown
-		if err = s.step(ctx, session, i+1, st); err != nil {
-			break
-		}
-	}
-	s.shown = true
-	if closed := session.Close(); err == nil && closed != nil {
-		err = fmt.Errorf("closing the session: %w", closed)
-	}
-	if err != nil {
-		return fmt.Errorf("%w\n%s", err, show(stderr.String()))
-	}
-	return nil
-}
-
-// step makes one call. A refusal is an answer, not an error.
-func (s *stage) step(ctx context.Context, session *mcp.ClientSession, n int, st step) error {
-	res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: st.tool, Arguments: st.arguments()})
-	if err != nil {
-		return fmt.Errorf("%s: %w", st.tool, err)
-	}
-	s.out.step(n, st, text(res), res.IsError)
-	return nil
-}
-
-func text(res *mcp.CallToolResult) string {
-	var parts []string
-	for _, c := range res.Content {
-		if t, ok := c.(*mcp.TextContent); ok {
-			parts = append(parts, t.Text)
-		}
-	}
-	return strings.Join(parts, "\n")
-}
-
-func (s *stage) compare(without, with places) error {
-	a, err := look(without)
-	if err != nil {
+	if err := s.compare(without, with); err != nil {
 		return err
 	}
-	b, err := look(with)
-	if err != nil {
-		return err
+	if s.last {
+		return nil
+	}
+	return s.pause(ctx)
+}
+
+// compare prints both worlds and fails unless they are as the story says.
+func (s *stage) compare(without, with world) error {
+	var wrong []string
+	var lines []tableLine
+	for _, r := range s.rows {
+		a, err := r.look(without)
+		if err != nil {
+			return err
+		}
+		b, err := r.look(with)
+		if err != nil {
+			return err
+		}
+		if a != r.without {
+			wrong = append(wrong, fmt.Sprintf("without sallyport, %s: %s, want %s", r.what, a, r.without))
+		}
+		want := r.with
+		if r.declined != "" && s.ask.saidNo() {
+			want = r.declined
+		}
+		if b != want {
+			wrong = append(wrong, fmt.Sprintf("with sallyport, %s: %s, want %s", r.what, b, want))
+		}
+		lines = append(lines, tableLine{r.what, a, b, b != want})
 	}
 	log, err := readLog(s.log())
 	if err != nil {
 		return err
 	}
-	s.out.table(a, b, log)
-	switch {
-	case a != worldWithout:
-		return fmt.Errorf("%w without sallyport: %+v, want %+v", ErrWorld, a, worldWithout)
-	case b != worldWith:
-		return fmt.Errorf("%w with sallyport: %+v, want %+v", ErrWorld, b, worldWith)
-	case !log.good(len(script(with))):
-		return fmt.Errorf("%w: the audit log is not as it should be: %+v", ErrWorld, log)
+	if why := log.wrong(s.verdicts); why != "" {
+		wrong = append(wrong, "the audit log: "+why)
+	}
+	lines = append(lines, log.lines()...)
+	if s.story.pack {
+		lines = append(lines, tableLine{"review pack for a security reviewer", "none", "written", false})
+	}
+	s.out.table(lines)
+	if len(wrong) > 0 {
+		return fmt.Errorf("%w: %s", ErrWorld, strings.Join(wrong, "; "))
 	}
 	return nil
 }
@@ -217,33 +209,43 @@ func (s *stage) pause(ctx context.Context) error {
 		return nil
 	}
 	s.out.raw("\nPress Enter to go on. ")
-	read := make(chan error, 1)
+	_, err := s.read(ctx)
+	return err
+}
+
+// read reads a line of the person at the terminal; the end of input is an empty one.
+func (s *stage) read(ctx context.Context) (string, error) {
+	type line struct {
+		text string
+		err  error
+	}
+	read := make(chan line, 1)
 	go func() {
-		_, err := s.in.ReadString('\n')
-		read <- err
+		text, err := s.in.ReadString('\n')
+		read <- line{text, err}
 	}()
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
-	case err := <-read:
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
+		return "", ctx.Err()
+	case l := <-read:
+		if l.err != nil && !errors.Is(l.err, io.EOF) {
+			return "", l.err
 		}
-		return nil
+		return strings.TrimSpace(l.text), nil
 	}
 }
 
-// tail keeps the last few kilobytes of what is written to it.
-type tail struct{ b *strings.Builder }
+// decision is what a refused call's result says of it.
+type decision struct {
+	Verdict string `json:"verdict"`
+	Check   string `json:"check"`
+}
 
-const tailSize = 4 << 10
-
-func (t *tail) Write(p []byte) (int, error) {
-	all := t.b.String() + string(p)
-	if len(all) > tailSize {
-		all = all[len(all)-tailSize:]
+// decisionOf reads the decision that the gateway put beside a refusal.
+func decisionOf(meta map[string]any) decision {
+	var d decision
+	if b, err := json.Marshal(meta["io.sallyport/decision"]); err == nil {
+		_ = json.Unmarshal(b, &d) // left empty, and so no refusal of the gateway's
 	}
-	t.b.Reset()
-	t.b.WriteString(all)
-	return len(p), nil
+	return d
 }
