@@ -59,6 +59,13 @@ func TestREADMECommands(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	client := strings.ReplaceAll(blocks(t, text, "json")[0], "/tmp/project", filepath.Join(dir, "project"))
+	if err := os.WriteFile(filepath.Join(dir, ".mcp.json"), []byte(client), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "project"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	makefile, err := os.ReadFile("../Makefile")
 	if err != nil {
 		t.Fatal(err)
@@ -82,13 +89,16 @@ func TestREADMECommands(t *testing.T) {
 			}
 			run = append(run, line)
 		}
-		script := strings.NewReplacer("/tmp/project", filepath.Join(dir, "project"), "8080", port).Replace(strings.Join(run, ""))
+		script := strings.NewReplacer("/tmp/project", filepath.Join(dir, "project"), "8080", port,
+			// Nobody is there to ask, and the program lies where tests are built.
+			"sallyport init ", "sallyport init --yes --program $PWD/bin/sallyport ",
+		).Replace(strings.Join(run, ""))
 		if strings.TrimSpace(script) == "" {
 			continue
 		}
 		cmd := exec.Command("bash", "-euo", "pipefail", "-c", script)
 		cmd.Dir = dir
-		cmd.Env = append(environment(dir), "npm_config_offline=true")
+		cmd.Env = append(environment(dir), "npm_config_offline=true", "HOME="+dir) // not the configuration of who runs this
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s\n%v\n%s", script, err, out)
@@ -96,6 +106,8 @@ func TestREADMECommands(t *testing.T) {
 		all.Write(out)
 	}
 	for _, promised := range []string{
+		"written: ", "a call that must be refused is refused, and the log shows it", "restored: ", "to the byte",
+		"calls: 2: 1 allowed, 1 denied",
 		"Successfully wrote to", "[sallyport blocked] argument path: ", "it is outside the allowed directories",
 		"1 policy, 1 rule, 2 contracts", "intact", "allow", "ok", `{"id":1,"verdict":"ask","check":"flow"`,
 		"1 policy, 1 rule, 0 contracts, 2 upstreams, 1 token", "\nready\n", `"name":"files__read_text_file"`, `"name":"demo__echo"`,
@@ -104,6 +116,12 @@ func TestREADMECommands(t *testing.T) {
 		if !strings.Contains(all.String(), promised) {
 			t.Errorf("nothing says %q:\n%s", promised, &all)
 		}
+	}
+	if now, err := os.ReadFile(filepath.Join(dir, ".mcp.json")); err != nil || string(now) != client {
+		t.Errorf("after init and init --undo the client's file is %s (%v)", now, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "review.html")); err != nil {
+		t.Error(err)
 	}
 	if strings.Contains(all.String(), "files__write_file") {
 		t.Error("a denied tool is shown")
