@@ -52,17 +52,27 @@ func TestNothingOfAnUnlinkedTextIsALink(t *testing.T) {
 // what is recorded.
 func TestQuestionsHaveNoLinks(t *testing.T) {
 	const question = `{"mode":"form","message":"[bank](https://evil.example/x)","requestedSchema":{"type":"object","properties":{"u":{"type":"string","title":"https://t.example","description":"<b>","default":"https://d.example","enum":["https://e.example"]}}}}`
-	const shown = `{"mode":"form","message":"[bank] (https[:]//evil.example/x)","requestedSchema":{"type":"object","properties":{"u":{"type":"string","title":"https[:]//t.example","description":"< b>","default":"https://d.example","enum":["https://e.example"]}}}}`
 	e := newEnds(t, mailConfig, nil)
+	shown := func(about string) {
+		t.Helper()
+		f := e.wantClientPart(`[bank] (https[:]//evil.example/x)",`, about) // the server's name may stand in front
+		for _, part := range []string{`"title":"https[:]//t.example"`, `"description":"< b>"`, `"default":"https://d.example"`, `"enum":["https://e.example"]`} {
+			if !strings.Contains(f, part) {
+				t.Errorf("%s: no %s", f, part)
+			}
+		}
+	}
 	e.fromServer(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":`+question+`}`, mcp.ID{})
-	e.wantClient(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":`+shown+`}`, "")
+	shown("")
 	const page = `{"jsonrpc":"2.0","id":2,"method":"elicitation/create","params":{"mode":"url","url":"https://ok.example","elicitationId":"x","message":"open it"}}`
 	e.fromServer(page, mcp.ID{})
-	e.wantClient(page, "")
+	if f := e.wantClientPart(`"url":"https://ok.example"`, ""); !strings.Contains(f, `open it"`) {
+		t.Error(f)
+	}
 	e.fromClient(`{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"p","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)
 	e.wantServer(`{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"p","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)
 	e.fromServer(`{"jsonrpc":"2.0","method":"notifications/tasks","params":{"taskId":"t","inputRequests":{"q":{"method":"elicitation/create","params":`+question+`}}}}`, mcp.ID{})
-	e.wantClient(`{"jsonrpc":"2.0","method":"notifications/tasks","params":{"taskId":"t","inputRequests":{"q":{"method":"elicitation/create","params":`+shown+`}}}}`, "")
+	shown("")
 	e.fromServer(`{"jsonrpc":"2.0","id":3,"result":{"resultType":"input_required","requestState":"s","inputRequests":{"q":{"method":"elicitation/create","params":`+question+`}}}}`, mcp.ID{})
-	e.wantClient(`{"jsonrpc":"2.0","id":3,"result":{"resultType":"input_required","requestState":"s","inputRequests":{"q":{"method":"elicitation/create","params":`+shown+`}}}}`, "3")
+	shown("3")
 }
