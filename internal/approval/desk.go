@@ -277,6 +277,21 @@ func (d *Desk) Withdraw(ctx context.Context, id, why string) error {
 	return d.revoke(ctx, why, func(a *Approval) bool { return a.ID == id && a.State == Asked })
 }
 
+// TakeBack takes back a yes that nobody has used: the same person said no elsewhere.
+func (d *Desk) TakeBack(ctx context.Context, id, why string) error {
+	return d.revoke(ctx, why, func(a *Approval) bool { return a.ID == id })
+}
+
+// Open reports that a question of this desk still waits for its answer.
+func (d *Desk) Open(ctx context.Context, id string) (open bool, err error) {
+	err = d.store.change(ctx, d.expired, func(t *table, _ time.Time) (bool, error) {
+		a := t.byID(id)
+		open = a != nil && a.State == Asked && a.Caller == d.opt.Caller && a.Session == d.opt.Session
+		return false, nil
+	})
+	return open, err
+}
+
 // Close ends the session if anything was asked by this desk; else nothing is looked at.
 func (d *Desk) Close(ctx context.Context) error {
 	if !d.used.Load() {

@@ -30,6 +30,8 @@ type prompted struct {
 	result []byte
 	why    string
 	tell   bool // the client still shows it
+
+	elsewhere bool // it was answered at a terminal
 }
 
 // sends reports that the client can be sent a question while its call waits: it declared so,
@@ -172,7 +174,8 @@ func (r *Relay) await(c *call, p *prompt, until time.Time) prompted {
 	}
 	limit := time.NewTimer(left)
 	defer limit.Stop()
-	tick := time.NewTicker(r.opt.PromptTick)
+	const looks = 5 // between two words of progress
+	tick := time.NewTicker(r.opt.PromptTick / looks)
 	defer tick.Stop()
 	for n := int64(1); ; n++ {
 		select {
@@ -183,10 +186,13 @@ func (r *Relay) await(c *call, p *prompt, until time.Time) prompted {
 		case <-c.ctx.Done():
 			r.endPrompt(p, whyGivenUp, true)
 		case <-tick.C:
-			if c.token != nil {
-				r.opt.ToClient(built(mcp.NewNotification("notifications/progress", waiting(c.token, n))), c.id)
+			if c.token != nil && n%looks == 0 {
+				r.opt.ToClient(built(mcp.NewNotification("notifications/progress", waiting(c.token, n/looks))), c.id)
 			}
-			continue
+			if open, err := r.opt.Desk.Open(c.ctx, p.approval); err != nil || open || r.takePrompt(p.id) != p {
+				continue
+			}
+			p.answer <- prompted{why: "it was answered at a terminal", tell: true, elsewhere: true}
 		}
 		return <-p.answer // that of endPrompt, or one that was faster
 	}
@@ -208,6 +214,10 @@ func cancelParams(id mcp.ID, reason string) []byte {
 
 // afterPrompt goes on with a call whose question has ended.
 func (r *Relay) afterPrompt(c *call, a *approval.Approval, got prompted) {
+	if got.elsewhere {
+		r.claim(c)
+		return
+	}
 	var ans approval.Answer
 	why := got.why
 	if why == "" {
@@ -243,14 +253,25 @@ func (r *Relay) answered(c *call, id string, ans approval.Answer) {
 		r.cannotBeAsked(c, err)
 		return
 	case !ans.Yes:
+		if err != nil { // a yes at a terminal, which was not used, is none after this
+			if err = r.opt.Desk.TakeBack(ctx, id, "the user said no in the client"); err != nil {
+				r.log.Error("a yes could not be taken back", "approval", id, "error", err)
+			}
+		}
 		r.nobodyAgreed(c, "the user said no")
-		return
-	case !r.wanted(c):
-		r.dropped(c)
 		return
 	}
 	// One that was answered elsewhere meanwhile may be covered, and claiming says whether.
-	out, err := r.opt.Desk.Claim(ctx, r.question(c))
+	r.claim(c)
+}
+
+// claim lets a call run if a yes covers it now.
+func (r *Relay) claim(c *call) {
+	if !r.wanted(c) {
+		r.dropped(c)
+		return
+	}
+	out, err := r.opt.Desk.Claim(context.WithoutCancel(c.ctx), r.question(c))
 	switch {
 	case err != nil:
 		r.cannotBeAsked(c, err)

@@ -23,7 +23,7 @@ func prompting(t *testing.T, o rigOptions) *rig {
 	}
 	more := o.options
 	o.options = func(p *PipeOptions) {
-		p.AskClient = true
+		p.AskClient, p.PromptTick = true, time.Hour // a slow machine must not change what happens
 		if more != nil {
 			more(p)
 		}
@@ -475,4 +475,43 @@ policies:
 	g.client(get)
 	g.replies(g.isAsked(), saysYes)
 	g.serverWants(get)
+}
+
+// A question that is answered at a terminal is answered in the client too.
+func TestAnsweredAtATerminalMeanwhile(t *testing.T) {
+	for _, yes := range []bool{true, false} {
+		g := prompting(t, rigOptions{options: func(o *PipeOptions) { o.PromptTick = 5 * time.Millisecond }})
+		g.greets(mcp.V20251125, canAsk)
+		g.initialized()
+		g.call(1, "send_email", sendToBob)
+		e := g.isAsked()
+		all, err := g.store.List(t.Context())
+		if err != nil || len(all) != 1 {
+			t.Fatal(all, err)
+		}
+		g.says(all[0].Code, approval.Answer{Yes: yes})
+		g.clientWants(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + string(e.ID) + `,"reason":"it was answered at a terminal"}}`)
+		if yes {
+			g.runs(1, sendToBob)
+		} else if text := g.refused(1, "flow"); !strings.Contains(text, "nobody said yes to this call as it is now") {
+			t.Errorf("refusal reads\n%s", text)
+		}
+		g.replies(e, saysYes)
+		g.quiet()
+	}
+}
+
+// The last word is a no.
+func TestANoInTheClientTakesTheTerminalsYesBack(t *testing.T) {
+	g := prompting(t, rigOptions{})
+	g.greets(mcp.V20251125, canAsk)
+	g.initialized()
+	g.call(1, "send_email", sendToBob)
+	e := g.isAsked()
+	g.call(2, "send_email", sendToBob)
+	g.says(g.asked(2, "flow"), approval.Answer{Yes: true})
+	g.replies(e, `{"action":"decline"}`)
+	g.refused(1, "flow")
+	g.call(3, "send_email", sendToBob)
+	g.isAsked()
 }
