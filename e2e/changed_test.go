@@ -8,7 +8,7 @@ import (
 
 // What the comparison overlooks is what is listed, and nothing beside it.
 func TestOnlyListedMembersMayDiffer(t *testing.T) {
-	bridged := pairing{peer.Stateless, peer.Handshake}
+	bridged := pairing{client: peer.Stateless, server: peer.Handshake}
 	for name, c := range map[string]struct {
 		want, got string
 		same      bool
@@ -30,7 +30,7 @@ func TestOnlyListedMembersMayDiffer(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	same := pairing{peer.Handshake, peer.Handshake}
+	same := pairing{client: peer.Handshake, server: peer.Handshake}
 	if same.normal(resultChanged, `{"resultType":"complete"}`) == same.normal(resultChanged, `{}`) {
 		t.Error("resultType is overlooked between two sides of one era")
 	}

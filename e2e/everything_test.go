@@ -106,6 +106,22 @@ gzip-file-as-resource:
   max_calls: 100
 `
 
+// unnamed takes the server's name out of the questions that it asks, the one thing that the
+// gateway puts into what it relays.
+func unnamed(t *testing.T, frames []string) []string {
+	t.Helper()
+	const name = "The server 'server-everything' asks: "
+	named := 0
+	for i, f := range frames {
+		named += strings.Count(f, name)
+		frames[i] = strings.ReplaceAll(f, name, "")
+	}
+	if named != 3 {
+		t.Errorf("%d questions have the server's name, want 3", named)
+	}
+	return frames
+}
+
 // The same requests to the same server give the same bytes, whatever stands between.
 func TestEverythingServerIsTheSame(t *testing.T) {
 	index := npm(t, "@modelcontextprotocol/server-everything/dist/index.js")
@@ -123,7 +139,7 @@ func TestEverythingServerIsTheSame(t *testing.T) {
 	})
 	t.Run("through wrap", func(t *testing.T) {
 		needWrap(t)
-		same(t, plain, converse(t, through(t, []string{"--contracts", contracts}, server...), dir))
+		same(t, plain, unnamed(t, converse(t, through(t, []string{"--contracts", contracts}, server...), dir)))
 	})
 }
 

@@ -24,7 +24,10 @@ var (
 )
 
 // pairing is the era of the client and the era of the server.
-type pairing struct{ client, server peer.Era }
+type pairing struct {
+	client, server peer.Era
+	direct         bool // nothing stands between
+}
 
 func (p pairing) String() string {
 	return p.client.String() + " client, " + p.server.String() + " server"
@@ -41,7 +44,7 @@ func TestFidelity(t *testing.T) {
 	for _, server := range []peer.Era{peer.Handshake, peer.Stateless} {
 		w := newWorld(t, server)
 		for _, client := range []peer.Era{peer.Handshake, peer.Stateless} {
-			p := pairing{client, server}
+			p := pairing{client: client, server: server}
 			if client == server {
 				t.Run(p.String()+", directly", func(t *testing.T) { w.fidelity(t, p, "", seed, *fidelityCases/4) })
 			}
@@ -107,7 +110,7 @@ func gateway(t *testing.T, config string, args ...string) *rig.Gateway {
 func (w *world) fidelity(t *testing.T, p pairing, url string, seed uint64, cases int) {
 	secret := rig.Secret("peer")
 	if url == "" {
-		url, secret = w.url, ""
+		url, secret, p.direct = w.url, "", true
 	}
 	c := newAsked(t, p.client, url, secret)
 	stream := uint64(p.client)<<1 | uint64(p.server)
@@ -151,7 +154,12 @@ func (w *world) carry(t *testing.T, c *asked, p pairing, s *shipment) {
 	}
 	for i, a := range s.asks {
 		key := fmt.Sprintf("ask-%d", i)
-		equal(t, s, key+" at the client", p.normal(askChanged, a.params), p.normal(askChanged, got.asked[key]))
+		// A question has its server's name in front: the one thing that the gateway puts in.
+		named := a.params
+		if !p.direct {
+			named = strings.Replace(named, `"message":"`+key+`"`, `"message":"The server 'peer' asks: `+key+`"`, 1)
+		}
+		equal(t, s, key+" at the client", p.normal(askChanged, named), p.normal(askChanged, got.asked[key]))
 		equal(t, s, key+" answered, at the server", p.normal(answerChanged, a.answer), p.normal(answerChanged, string(seen.answers[key])))
 	}
 	if len(got.asked) != len(s.asks) {

@@ -82,17 +82,19 @@ func (m *team) stdio(t *testing.T) *target {
 	return newTarget(t, log, []string{binary(t, "sallyport"), "run", "-c", file, "--transport", "stdio", "--policy", "open", "--audit", log})
 }
 
-// bearer adds the team's token to what a Go client sends.
-type bearer struct{}
+// bearer adds the token of that name to what a Go client sends.
+type bearer string
 
-func (bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+rig.Secret("team"))
+	r.Header.Set("Authorization", "Bearer "+rig.Secret(string(b)))
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-func overHTTP(url string) mcp.Transport {
-	return &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer{}}}
+func overHTTP(url string) mcp.Transport { return overHTTPAs("team", url) }
+
+func overHTTPAs(name, url string) mcp.Transport {
+	return &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer(name)}}
 }
 
 // Every tool of every server is in the gateway's list, under its server's name and

@@ -29,6 +29,7 @@ type tsStep struct {
 type tsReport struct {
 	Protocol string              `json:"protocol"`
 	Answers  [][]json.RawMessage `json:"answers"`
+	Asked    []string            `json:"asked"` // the messages of questions that were answered
 }
 
 // typescript drives a server with an official TypeScript SDK: "1" is

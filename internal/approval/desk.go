@@ -99,6 +99,7 @@ type Outcome struct {
 	// Approvals are those that were used for the call, or the one that is open or that denied.
 	Approvals []Approval
 	New       bool   // of Asked: the question was opened by this request, nobody was asked before
+	Kept      bool   // of Asked: [Desk.Continues] goes on with this request's decision, and not with an earlier one of the same call
 	Reason    string // of Denied: one short text that the agent can act on
 }
 
@@ -178,7 +179,7 @@ func (d *Desk) settle(ctx context.Context, r Request, ask bool) (out Outcome, er
 	if err != nil {
 		return Outcome{State: Denied}, err
 	}
-	d.note(r, out)
+	out.Kept = d.note(r, out)
 	if out.New && d.opt.Notify != nil {
 		d.opt.Notify(out.Approvals[0])
 	}
@@ -202,16 +203,20 @@ func (d *Desk) use(used []*Approval, r Request, now time.Time) (Outcome, error) 
 	return out, nil
 }
 
-// note remembers which decision a retry of this call continues.
-func (d *Desk) note(r Request, out Outcome) {
+// note remembers which decision a retry of this call continues: the first that was asked about.
+func (d *Desk) note(r Request, out Outcome) (kept bool) {
 	k := callKey(r.Call)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if out.State != Asked {
 		delete(d.calls, k)
-		return
+		return false
 	}
-	if _, known := d.calls[k]; !known {
+	was, known := d.calls[k]
+	switch {
+	case known && was.approval == out.Approvals[0].ID:
+		return false
+	case !known:
 		d.order = append(d.order, k)
 	}
 	d.calls[k] = raised{out.Approvals[0].ID, r.Decision.ID}
@@ -219,6 +224,7 @@ func (d *Desk) note(r Request, out Outcome) {
 		delete(d.calls, d.order[0])
 		d.order = d.order[1:]
 	}
+	return true
 }
 
 func callKey(c sallyport.Call) Key {

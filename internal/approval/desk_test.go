@@ -389,3 +389,32 @@ func TestExpiredIsRecordedOnce(t *testing.T) {
 		t.Errorf("records %v, want %v", r.phases(), want)
 	}
 }
+
+// Of a call that is made again while its question is open, the first decision is the one that
+// goes on: the others need not be kept.
+func TestTheFirstDecisionIsKept(t *testing.T) {
+	r := newRig(t)
+	d := r.desk()
+	first := r.request("send_email", `{"to":["bob@partner.example"],"body":"x"}`)
+	for i, c := range []struct {
+		request Request
+		kept    bool
+	}{
+		{first, true},
+		{r.request("send_email", `{"body":"x","to":["bob@partner.example"]}`), false},
+		{r.request("send_email", `{"to":["bob@partner.example"],"body":"y"}`), true},
+	} {
+		out, err := d.Ask(t.Context(), c.request)
+		if err != nil || out.State != Asked || out.Kept != c.kept {
+			t.Errorf("%d: %+v, %v", i, out, err)
+		}
+		if i == 2 {
+			if _, err := d.Answer(t.Context(), out.Approval().ID, Answer{Yes: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got := d.Continues(t.Context(), first.Call); got != first.Decision.ID {
+		t.Errorf("the call goes on with %d, want %d", got, first.Decision.ID)
+	}
+}

@@ -60,8 +60,8 @@ is a whole request as a client sends it: tools/call, resources/read or prompts/g
 Write prefixes that wrap takes from the server's command line are not known here.
 Without -c, the configuration in your own configuration directory is read, as by wrap.
 
-Notes are about the call's own tool. This version cannot ask: a call that a human would be
-asked about does not run, which the line runs says.
+Notes are about the call's own tool. Nobody is asked here: a call that needs a yes does not
+run before somebody gave it, which the line runs says.
 
 --json prints one object: version (1), verdict, runs, dry_run, check, rule, reason, call,
 listed, contract, consumes, questions, evidence, rules, checks, notes. runs is true for

@@ -183,21 +183,22 @@ func (r *running) stdioCaller(f *fleet) (gateway.Caller, error) {
 		c, err = f.tokenCaller(r.flags.token, time.Now())
 	}
 	if err == nil {
-		c.AskClient = !r.asksByCode(f)
+		c.AskClient = r.asksClient(f)
 		c.Session = r.shared.options(c.Name)
 		c.Session.Caller = c.Name
 	}
 	return c, err
 }
 
-// asksByCode reports that --token names a token that says ask: code.
-func (r *running) asksByCode(f *fleet) bool {
+// asksClient reports that the client on stdio may ask: the token that --token names says so,
+// or else the configuration.
+func (r *running) asksClient(f *fleet) bool {
 	for _, t := range f.cfg.Tokens {
-		if t.Name == r.flags.token {
-			return t.AskCode
+		if t.Name == r.flags.token && (t.AskClient || t.AskCode) {
+			return t.AskClient
 		}
 	}
-	return false
+	return !f.cfg.Approvals.AskCode
 }
 
 // requests tells when somebody asks for a reload; never without an entry.

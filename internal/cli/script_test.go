@@ -36,14 +36,14 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Setup: func(e *testscript.Env) error {
-			// No configuration or log of the person who runs the tests.
-			e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/config")
-			e.Setenv("XDG_STATE_HOME", e.WorkDir+"/state")
-			e.Setenv("HOME", e.WorkDir+"/home")
-			// The race detector has each process wait a second before it ends.
-			e.Setenv("GORACE", "atexit_sleep_ms=10")
-			return nil
-		},
+		Setup:               ownHome,
 	})
+}
+
+// ownHome keeps a script away from the configuration and log of the person who runs the tests.
+func ownHome(e *testscript.Env) error {
+	e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/config")
+	e.Setenv("XDG_STATE_HOME", e.WorkDir+"/state")
+	e.Setenv("HOME", e.WorkDir+"/home")
+	return nil
 }

@@ -88,7 +88,7 @@ func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, e
 	}
 	s := &wrapSetup{shared: shared, said: log, relay: relay.Options{
 		Session: session, Policy: pol, DryRun: dryRun, Caller: localCaller, SessionID: id, Upstream: f.name,
-		Decides: decides(cfg, pol), AskClient: true, AuditContinue: cfg.Audit.ContinueOnFailed,
+		Decides: decides(cfg, pol), AskClient: !cfg.Approvals.AskCode, AuditContinue: cfg.Audit.ContinueOnFailed,
 	}}
 	if s.relay.Pins, err = openPins(command, f.name, own); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 // Approvals is how a person is asked.
 type Approvals struct {
+	AskCode      bool          // ask: code: over stdio too, the client itself asks nothing
 	BindCall     bool          // bind: call: a yes holds for exactly the call's arguments
 	MaxQuestions int           // asked in one session
 	TTL          time.Duration // how long a question is open, and then how long a yes counts
@@ -21,7 +22,7 @@ const (
 	mostQuestions = 1000
 )
 
-var approvalsKeys = []string{"bind", "max_questions", "ttl", "notify"}
+var approvalsKeys = []string{"ask", "bind", "max_questions", "ttl", "notify"}
 
 func defaultApprovals() Approvals { return Approvals{MaxQuestions: 30, TTL: 5 * time.Minute} }
 
@@ -33,6 +34,9 @@ func (c *Config) readApprovals(n *strictyaml.Node, p *strictyaml.Problems) {
 	a := &c.Approvals
 	for name, f := range fields {
 		switch name {
+		case "ask":
+			s, _ := f.OneOf(p, "client", "code")
+			a.AskCode = s == "code"
 		case "bind":
 			s, _ := f.OneOf(p, "destination", "call")
 			a.BindCall = s == "call"
@@ -66,6 +70,7 @@ func (c *Config) readApprovals(n *strictyaml.Node, p *strictyaml.Problems) {
 // approvalsSection is the schema's.
 func approvalsSection() []key {
 	return []key{
+		{"ask", "over stdio: client, which asks where it can, or code: in a terminal; default client. Over HTTP the token says it", enum("client", "code"), false},
 		{"bind", "what a yes holds for: the destination with any other arguments, or exactly this call; default destination", enum("destination", "call"), false},
 		{"max_questions", "questions asked in one session; beyond it calls are refused; default 30", integer(1, mostQuestions), false},
 		{"ttl", "how long a question is open, and then how long a yes counts; 30s to 1h, default 5m", ref("duration"), false},

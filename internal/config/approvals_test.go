@@ -13,6 +13,8 @@ func TestApprovals(t *testing.T) {
 		"version: 1\napprovals: {bind: call, max_questions: 5, ttl: 90s, notify: [notify-me, --urgent, \"\"]}\nflow: {reask: true}\n": {
 			BindCall: true, MaxQuestions: 5, TTL: 90 * time.Second, Notify: []string{"notify-me", "--urgent", ""}, Reask: true,
 		},
+		"version: 1\napprovals: {ask: code}\n":                               {AskCode: true, MaxQuestions: 30, TTL: 5 * time.Minute},
+		"version: 1\napprovals: {ask: client}\n":                             {MaxQuestions: 30, TTL: 5 * time.Minute},
 		"version: 1\napprovals: {bind: destination}\nflow: {reask: false}\n": {MaxQuestions: 30, TTL: 5 * time.Minute},
 	} {
 		c, err := Load("s.yaml", []byte(text), Options{})
@@ -33,7 +35,7 @@ func TestApprovals(t *testing.T) {
 		"notify: []":          "notify is empty",
 		"notify: [\"\", a]":   "the command is empty",
 		"notify: sh -c x":     "list",
-		"ask: client":         "unknown key 'ask'",
+		"ask: none":           "'none' is not one of client, code",
 	} {
 		_, err := Load("s.yaml", []byte("version: 1\napprovals: {"+text+"}\n"), Options{})
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -45,7 +47,7 @@ func TestApprovals(t *testing.T) {
 func TestTokenAsksItsClientOnlyWhereTheFileSaysSo(t *testing.T) {
 	for ask, want := range map[string]bool{"": false, ", ask: code": false, ", ask: client": true} {
 		c, err := Load("s.yaml", []byte("version: 1\npolicies: {p: {}}\ntokens: [{name: a, policy: p, env: DIR"+ask+"}]\n"), Options{Lookup: env})
-		if err != nil || c.Tokens[0].AskClient != want {
+		if err != nil || c.Tokens[0].AskClient != want || c.Tokens[0].AskCode != strings.Contains(ask, "code") {
 			t.Errorf("%q: %v %v", ask, c, err)
 		}
 	}

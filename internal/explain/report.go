@@ -28,7 +28,7 @@ type Question struct {
 type Report struct {
 	Version int    `json:"version"` // of this form: 1
 	Verdict string `json:"verdict"` // allow, ask, deny
-	Runs    bool   `json:"runs"`    // the call would be forwarded: it is allowed, or nothing is enforced. What is asked does not run: this version cannot ask
+	Runs    bool   `json:"runs"`    // the call would be forwarded: it is allowed, or nothing is enforced. What is asked does not run before somebody says yes
 	DryRun  bool   `json:"dry_run"` // the verdict is not enforced
 	Check   string `json:"check"`   // the check that refused or asked; "" when allowed
 	Rule    string `json:"rule"`    // the rule that decided the policy; "" for its default, or if the policy was not reached

@@ -82,7 +82,7 @@ func outcome(verdict string) string {
 // runs says why a question does not run; the other verdicts say it themselves.
 func (r *Report) runs() string {
 	if r.Verdict == "ask" && !r.Runs {
-		return "no: this version cannot ask"
+		return "no: not before somebody says yes"
 	}
 	return ""
 }

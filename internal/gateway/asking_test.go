@@ -54,9 +54,9 @@ func gatewaysQuestion(t *testing.T, raw, server, tool string) mcp.Message {
 	return m
 }
 
-// A handshake client is asked by the gateway, whatever the server speaks; then by the server,
+// B094: a handshake client is asked by the gateway, whatever the server speaks; then by the server,
 // under its name. The ids of both are the gateway's, and each answer goes where it belongs.
-func TestTheGatewaysQuestionAndTheServers(t *testing.T) {
+func TestB094TheGatewaysQuestionAndTheServers(t *testing.T) {
 	for _, era := range []upstream.Era{upstream.Handshake, upstream.Stateless} {
 		t.Run(fmt.Sprint(era), func(t *testing.T) {
 			up := wanting("a")
@@ -101,8 +101,9 @@ func TestTheGatewaysQuestionAndTheServers(t *testing.T) {
 	}
 }
 
-// A stateless client is asked by what answers its call, whatever the server speaks.
-func TestAStatelessClientIsAskedByAResult(t *testing.T) {
+// B094: a stateless client is asked by what answers its call, whatever the server speaks. The
+// yes is for that caller and upstream, and nothing reaches a server before it.
+func TestB094AStatelessClientIsAskedByAResult(t *testing.T) {
 	for _, era := range []upstream.Era{upstream.Handshake, upstream.Stateless} {
 		t.Run(fmt.Sprint(era), func(t *testing.T) {
 			up := toolServer("a", "look")

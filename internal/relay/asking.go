@@ -98,7 +98,7 @@ func (r *Relay) granted(c *call, out approval.Outcome) {
 // notGranted refuses a call that nobody has agreed to yet, and says how the user can.
 func (r *Relay) notGranted(c *call, out approval.Outcome) {
 	c.approval = out.Approval().ID
-	c.keeps = out.State == approval.Asked && !c.large
+	c.keeps = out.Kept && !c.large
 	r.recordVerdict(c, refusalOutcome(c.decision))
 	d := r.told(c)
 	r.refuseWith(c, d, out.Refusal(d.Reason))

@@ -96,8 +96,8 @@ func TestAnApprovedRetryIsChargedOnce(t *testing.T) {
 	g.refused(3, "budget")
 }
 
-// A yes covers what was asked, and no more; what it does not cover does not use it up.
-func TestARetryThatChangesIsAnotherQuestion(t *testing.T) {
+// B094: a yes covers what was asked, and no more; what it does not cover does not use it up.
+func TestB094ARetryThatChangesIsAnotherQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
 		args string
 		runs bool

@@ -29,6 +29,7 @@ type call struct {
 	again    bool // carries a requestState
 
 	token    []byte    // the client's progress token, raw; nil: it wants no progress
+	client   string    // of a stateless request: its client's name
 	elicits  bool      // a stateless request says that its client can be asked
 	carried  [2][]byte // requestState and inputResponses that go to the server, raw, in the frame
 	resume   *resumed  // it brings the answer to a question of the gateway's

@@ -18,7 +18,7 @@ const metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
 // if that cannot be read.
 func (r *Relay) declares(m mcp.Message) (why string) {
 	const unreadable = "params.capabilities cannot be read"
-	f, err := mcp.Fields(m.Params, "capabilities")
+	f, err := mcp.Fields(m.Params, "capabilities", "clientInfo")
 	if err != nil {
 		return unreadable
 	}
@@ -30,6 +30,7 @@ func (r *Relay) declares(m mcp.Message) (why string) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.client = clientName(f[1])
 	r.declared, r.elicits = pins.CapabilitiesOf(v), elicitsForms(v)
 	r.catalogue.stale = true
 	return ""

@@ -12,6 +12,7 @@ import (
 	"github.com/sallyport-dev/sallyport/doc"
 	"github.com/sallyport-dev/sallyport/internal/approval"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
+	"github.com/sallyport-dev/sallyport/internal/quote"
 )
 
 // prompt is a question of the gateway's own that the client was asked. It is no request of
@@ -235,6 +236,7 @@ func (r *Relay) withdraw(c *call, id, why string) {
 func (r *Relay) answered(c *call, id string, ans approval.Answer) {
 	ctx := context.WithoutCancel(c.ctx)
 	c.approval = id
+	ans.By = r.through(c)
 	_, err := r.opt.Desk.Answer(ctx, id, ans)
 	switch {
 	case err != nil && !errors.Is(err, approval.ErrNotOpen):
@@ -259,6 +261,30 @@ func (r *Relay) answered(c *call, id string, ans approval.Answer) {
 	}
 }
 
+// through says in whose prompt a person answered, as far as the client says who it is.
+func (r *Relay) through(c *call) string {
+	name := c.client
+	if !c.modern {
+		r.mu.Lock()
+		name = r.client
+		r.mu.Unlock()
+	}
+	if name == "" {
+		return ""
+	}
+	return "whoever sits at the client " + quote.Value(name, 64)
+}
+
+// clientName reads the name in a clientInfo; "" if there is none.
+func clientName(info []byte) string {
+	f, err := mcp.Fields(info, "name")
+	if err != nil {
+		return ""
+	}
+	name, _ := mcp.Str(f[0])
+	return name[:min(len(name), 256)]
+}
+
 // progressToken reads a request's progress token, raw; nil if there is none.
 func progressToken(meta []byte) []byte {
 	f, err := mcp.Fields(meta, "progressToken")
@@ -281,9 +307,10 @@ func (c *call) readsMeta(m mcp.Message) {
 	if !c.modern {
 		return
 	}
-	if f, err = mcp.Fields(f[0], metaCapabilities); err != nil || f[0] == nil {
+	if f, err = mcp.Fields(f[0], metaCapabilities, "io.modelcontextprotocol/clientInfo"); err != nil || f[0] == nil {
 		return
 	}
+	c.client = clientName(f[1])
 	if v, err := doc.Parse(f[0], doc.Limits{}); err == nil {
 		c.elicits = elicitsForms(v)
 	}

@@ -125,6 +125,9 @@ func TestTheClientIsAsked(t *testing.T) {
 					phases = append(phases, r["phase"].(string))
 				}
 			}
+			if by := mustJSON(records(t, g)); !strings.Contains(by, "yes, once, channel client, by whoever sits at the client 'c'") {
+				t.Error("the log does not say who answered")
+			}
 			if got := strings.Join(phases, " "); got != "asked answered used asked" {
 				t.Errorf("the log has %s", got)
 			}
@@ -263,6 +266,21 @@ func TestAClientThatGoesAwayDenies(t *testing.T) {
 	if all, err := g.store.List(t.Context()); err != nil || len(all) > 0 {
 		t.Errorf("open: %v, %v", all, err)
 	}
+}
+
+// B095: what was shown is what goes out, byte for byte; nothing rewrites a call between.
+func TestB095WhatWasShownIsSent(t *testing.T) {
+	g := prompting(t, rigOptions{tools: `[{"name":"send_email","inputSchema":{"type":"object"}}]`})
+	g.greets(mcp.V20251125, canAsk)
+	g.initialized()
+	const frame = `{"params":{"arguments":{ "n":1.50, "to" : "bob@partner.example","body":"h\u00e9"},"name":"send_email"}, "method":"tools/call","id":"one","jsonrpc":"2.0"}`
+	g.client(frame)
+	e := g.isAsked()
+	if !strings.Contains(e.Params.Message, `"n":1.50`) || !strings.Contains(e.Params.Message, `"body":"hé"`) {
+		t.Errorf("asked\n%s", e.Params.Message)
+	}
+	g.replies(e, saysYes)
+	g.serverWants(frame)
 }
 
 func TestRememberForTheSession(t *testing.T) {

@@ -110,8 +110,9 @@ type Relay struct {
 	own         map[string]*listing
 	version     string // negotiated by initialize
 	declared    pins.Capabilities
-	elicits     bool // the client of a handshake can be sent forms
-	initialized bool // and said that it is initialized
+	client      string // its name, as it says
+	elicits     bool   // the client of a handshake can be sent forms
+	initialized bool   // and said that it is initialized
 	catalogue   catalogue
 	writing     *call   // holds the write slot
 	writers     []*call // wait for it

@@ -123,6 +123,7 @@ func (r *Relay) takeUp(c *call) {
 		return
 	}
 	u, a := c.resume, c.resume.approval
+	c.resume = nil // it counts once
 	c.approval = a.ID
 	id, err := r.opt.Desk.Resume(c.ctx, u.token, r.question(c))
 	if err != nil || id != a.ID {
