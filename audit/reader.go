@@ -13,28 +13,34 @@ import (
 // memory. It judges nothing: [VerifyFile] says whether a log is as it was written.
 // Its methods are for one goroutine, but for Progress.
 type Reader struct {
-	path  string // "" for a stream
-	queue []*source
-	cur   *source // nil before the first
-	last  int     // number of the newest rotated file that was there
+	path    string // "" for a stream
+	queue   []*source
+	cur     *source // nil before the first
+	last    int     // number of the newest rotated file that was there
+	partial bool
+	notes   []error // what Next returns as lines before it goes on
 
 	done, size atomic.Int64 // bytes of the files, as they are on the disk
 }
 
-// Line is one line of a log.
+// Line is one line of a log, or what is wrong with it there.
 type Line struct {
 	Text   []byte // without its line feed; valid until the next call. nil if Err is set
 	File   string // the file's name without its directory; hostile text. "" for a stream
 	Number int64  // in its file, from 1; 0 if the file was not read from its beginning
 	// Err says why the line cannot be read: [ErrLong], [ErrUnfinished], or what is
-	// wrong with a compressed file, of which the rest is then left out.
+	// wrong with a compressed file, of which the rest is then left out. After
+	// [Reader.More] it can be [ErrCut], [ErrReplaced] or [ErrRemoved].
 	Err error
 }
 
-// Why a line cannot be read.
+// What a [Line] can say instead of its text.
 var (
 	ErrLong       = errors.New("the line is longer than 16 MiB")
 	ErrUnfinished = errors.New("the line has no end")
+	ErrCut        = errors.New("the log was cut: it is shorter than what was read of it")
+	ErrReplaced   = errors.New("the log was deleted or replaced, and goes on as another file")
+	ErrRemoved    = errors.New("files into which the log was rotated were removed before they were read")
 )
 
 // source is one file of a set.
@@ -42,10 +48,12 @@ type source struct {
 	part
 	r       io.ReadCloser // nil before it is opened
 	in      *lines
-	skip    int64 // bytes at its beginning that are left out, and the line that they end in
-	limit   int64 // bytes that are read; 0: all of them
+	skip    int64             // bytes at its beginning that are left out, and the line that they end in
+	limit   int64             // bytes that are read; 0: all of them
+	window  *io.LimitedReader // what of them is left
 	line    int64
 	unknown bool // the numbers of its lines are
+	torn    bool // the last line that was read has no end
 }
 
 // NewReader reads one log, or one file of a rotated log, as a stream. Close does not close it.
@@ -110,6 +118,7 @@ func (r *Reader) leaveOut(fromEnd, ownSize int64) {
 		if !p.packed {
 			p.skip, p.unknown = size-fromEnd, size > fromEnd
 		}
+		r.partial = i > 0 || p.unknown
 		r.queue = r.queue[i:]
 		return
 	}
@@ -120,7 +129,7 @@ func (r *Reader) leaveOut(fromEnd, ownSize int64) {
 func (r *Reader) Progress() (done, total int64) { return r.done.Load(), r.size.Load() }
 
 // Partial reports whether the reader leaves out the beginning of what it was opened for.
-func (r *Reader) Partial() bool { return r.cur == nil && len(r.queue) > 0 && r.queue[0].unknown }
+func (r *Reader) Partial() bool { return r.partial }
 
 // Close closes the files.
 func (r *Reader) Close() error {
@@ -146,6 +155,11 @@ func (p *source) close() error {
 // others are those of reading the files.
 func (r *Reader) Next() (Line, error) {
 	for {
+		if len(r.notes) > 0 {
+			err := r.notes[0]
+			r.notes = r.notes[1:]
+			return Line{File: filepath.Base(r.path), Err: err}, nil
+		}
 		if r.cur == nil || r.cur.in == nil {
 			if len(r.queue) == 0 {
 				return Line{}, io.EOF
@@ -170,6 +184,10 @@ func (r *Reader) Next() (Line, error) {
 		case err != nil:
 			return Line{}, fmt.Errorf("audit: %w", err)
 		}
+		if p.torn {
+			p.torn = !ln.ended
+			continue // the rest of what was called unfinished
+		}
 		p.line++
 		out := Line{Text: ln.text, File: r.fileName(), Number: p.line}
 		if p.unknown {
@@ -179,7 +197,7 @@ func (r *Reader) Next() (Line, error) {
 		case ln.tooLong:
 			out.Text, out.Err = nil, ErrLong
 		case !ln.ended:
-			out.Text, out.Err = nil, ErrUnfinished
+			out.Text, out.Err, p.torn = nil, ErrUnfinished, true
 		}
 		return out, nil
 	}
@@ -215,8 +233,9 @@ func (r *Reader) begin() error {
 	if u, ok := p.r.(*unpacked); ok { // what counts is what is read from the disk
 		from = &tallied{Reader: u, done: &r.done, at: func() int64 { n, _ := u.f.Seek(0, io.SeekCurrent); return n }}
 	} else {
-		if p.limit > 0 {
-			from = io.LimitReader(from, p.limit-p.skip)
+		if p.limit > 0 || len(r.queue) == 0 && r.path != "" {
+			p.window = &io.LimitedReader{R: from, N: p.limit - p.skip}
+			from = p.window
 		}
 		from = &tallied{Reader: from, done: &r.done}
 	}

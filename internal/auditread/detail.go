@@ -34,6 +34,37 @@ func (r *Record) ResultBytes() uint64 {
 // ResultDigest is the keyed digest of the result.
 func (r *Record) ResultDigest() string { return r.dec.texts.once(r.raw[mResultDigest]) }
 
+// Before is what a restart says of the log that is gone, and a rotation of the file that it goes on
+// from: its last record, and its name, which restarts do not have.
+func (r *Record) Before() (seq uint64, file string) {
+	d := r.dec
+	raw := r.raw[mBefore]
+	if raw == nil {
+		return 0, ""
+	}
+	d.reset(raw)
+	if _, err := d.dec.ReadToken(); err != nil {
+		return 0, ""
+	}
+	for d.dec.PeekKind() == '"' {
+		name, err := d.dec.ReadValue()
+		if err != nil {
+			break
+		}
+		at := string(name)
+		v, err := d.dec.ReadValue()
+		switch {
+		case err != nil:
+			return seq, file
+		case at == `"seq"` && v.Kind() == '0':
+			seq, _ = count(v)
+		case at == `"file"` && v.Kind() == '"':
+			file = d.texts.once(v)
+		}
+	}
+	return seq, file
+}
+
 // maxDuration is longer than anything takes.
 const maxDuration = 1e12 // milliseconds
 
@@ -119,7 +150,7 @@ func (d *Decoder) piece() (e Evidence, ok bool) {
 		case `"time"`:
 			text = new(string)
 		}
-		when := text != nil && string(name) == `"time"`
+		when := string(name) == `"time"`
 		kind := d.dec.PeekKind()
 		v, err := d.dec.ReadValue()
 		switch {

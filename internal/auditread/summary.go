@@ -87,7 +87,7 @@ const checkEvery = 512
 // Summarize reads a log to its end, in constant memory; in stays the caller's. The error is one of
 // reading, or that of ctx; whatever is wrong with lines is in the summary.
 func Summarize(ctx context.Context, in *audit.Reader, f Filter) (*Summary, error) {
-	s := summarizer{days: series{step: 24 * time.Hour, max: MaxDays}, hours: series{step: time.Hour, max: MaxHours}}
+	s := summarizer{out: Summary{BrokenLines: []Broken{}}, days: series{step: 24 * time.Hour, max: MaxDays}, hours: series{step: time.Hour, max: MaxHours}}
 	lines := NewLines(in)
 	for {
 		if s.out.Lines%checkEvery == 0 && ctx.Err() != nil {

@@ -253,7 +253,9 @@ func TestBoundsOfASummary(t *testing.T) {
 	want(t, "hours", []uint64{uint64(len(s.Hours.Buckets)), s.Hours.Others.Calls}, []uint64{auditread.MaxHours, records - auditread.MaxHours})
 	want(t, "denials", len(s.Denials), auditread.MaxChecks+auditread.MaxDenials)
 	want(t, "broken", []uint64{s.Broken, uint64(len(s.BrokenLines))}, []uint64{records, auditread.MaxBroken})
-	want(t, "newest denial", s.Denials[len(s.Denials)-1].Seq, records)
+	for i, d := range s.Denials[len(s.Denials)-auditread.MaxDenials:] {
+		want(t, "newest denials", d.Seq, uint64(records-auditread.MaxDenials+i+1))
+	}
 }
 
 func TestSummaryEndsWithItsContext(t *testing.T) {

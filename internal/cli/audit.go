@@ -24,7 +24,7 @@ func newAudit() *cobra.Command {
 		Short: "Check the log of verdicts",
 		Long:  "Work with the log in which every verdict is recorded.",
 	}
-	cmd.AddCommand(newAuditVerify())
+	cmd.AddCommand(newAuditVerify(), newAuditSummary(), newAuditTail(), newAuditShow())
 	return cmd
 }
 

@@ -34,6 +34,7 @@ var commands = []func() *cobra.Command{
 	newPending,
 	newPins,
 	newReload,
+	newReport,
 	newRun,
 	newSchema,
 	newTest,

@@ -20,6 +20,7 @@ func TestMain(m *testing.M) {
 		"sallyport":  func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 		"callers":    callers,
 		"converse":   converse,
+		"followtail": followtail,
 		"listserver": listserver,
 		"asker":      asker,
 		"twoservers": twoservers,
