@@ -25,7 +25,7 @@ func runDemo(t *testing.T, tmp string, flags ...string) (out string, code int) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary(t, "sallyport"), append([]string{"demo"}, flags...)...)
-	cmd.Env = append(os.Environ(), "TMPDIR="+tmp)
+	cmd.Env = append(os.Environ(), "TMPDIR="+tmp, "GORACE=atexit_sleep_ms=10") // the detector waits a second else
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); cmd.ProcessState == nil {
@@ -87,6 +87,10 @@ func TestDemoChangesTheWorldAsItShould(t *testing.T) {
 				t.Errorf("repository: pull requests %q, want %q", titles, w.repository)
 			}
 		})
+	}
+	pack, err := os.ReadFile(filepath.Join(dir, "helpdesk", "gateway", "review.html"))
+	if err != nil || !bytes.Contains(pack, []byte("delete_customer")) || !bytes.Contains(pack, []byte("export@ledger-audit.example")) {
+		t.Errorf("the review pack (%d bytes, %v) does not say what was refused", len(pack), err)
 	}
 	for _, name := range []string{"helpdesk", "home", "repository"} {
 		log := filepath.Join(dir, name, "gateway", "audit.jsonl")

@@ -35,7 +35,9 @@ The agents are scripts, so no model and no key is needed. Their tools are real M
 servers that change real files in a temporary directory, which is removed afterwards.
 Nothing outside that directory is touched, and nothing is sent anywhere.
 
-On a terminal the demo waits for Enter between its acts.
+On a terminal the demo waits for Enter between its acts, and lets you answer what the
+helpdesk's agent is asked; --auto, and no terminal, leave both to the script. With --keep
+the logs, the configurations and the helpdesk's review pack (gateway/review.html) stay.
 
 Exit codes: 0 every call was decided as it should be and both worlds came out as they
 should, 1 not, 2 the command line is wrong.`,

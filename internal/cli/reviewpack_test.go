@@ -41,7 +41,7 @@ const sampleHome = "/srv/helpdesk-demo"
 //
 // What happened is the demo's: every call, verdict, reason and piece of evidence. What
 // differs from run to run is replaced: times (a second for each record), the temporary
-// directory, the session, how long calls took, and the key of digests. An outcome follows
+// directory, the session, the approval, how long calls took, and the key of digests. An outcome follows
 // its verdict, where the two run beside each other. Sizes and digests of results are left
 // out. The records are written anew, so that the sample's own chain is whole.
 func TestReviewPackSample(t *testing.T) {
@@ -142,7 +142,7 @@ func playDemo(t *testing.T) demoRun {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := demo.Run(t.Context(), demo.Options{Exe: exe, Keep: true, In: strings.NewReader(""), Out: &out}); err != nil {
+	if err := demo.Run(t.Context(), demo.Options{Exe: exe, Story: "helpdesk", Keep: true, In: strings.NewReader(""), Out: &out}); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	_, base, ok := strings.Cut(out.String(), "Kept: ")
@@ -150,6 +150,7 @@ func playDemo(t *testing.T) demoRun {
 		t.Fatal("the demo does not say where it was")
 	}
 	base, _, _ = strings.Cut(base, "\n")
+	base = filepath.Join(base, "helpdesk")
 	return demoRun{base, filepath.Join(base, "gateway"), exe}
 }
 
@@ -203,6 +204,7 @@ func (r demoRun) rewrite(t *testing.T) []byte {
 	log := audit.Stream(&out, audit.Options{Redaction: audit.Redaction{Key: []byte("the key of the sample")}})
 	for i := range all {
 		rec := all[i].Record
+		rec.Detail = openUntil.ReplaceAllString(rec.Detail, "open until "+all[i].Time.Add(5*time.Minute).Format(time.RFC3339))
 		rec.Reason = seenAt.ReplaceAllStringFunc(rec.Reason, func(s string) string {
 			call := evidenceCall(rec.Evidence)
 			return "(call " + strconv.FormatUint(call, 10) + ", " + ended[call].Format(time.TimeOnly) + ")"
@@ -223,6 +225,8 @@ func (r demoRun) rewrite(t *testing.T) []byte {
 }
 
 var seenAt = regexp.MustCompile(`\(call [0-9]+, [0-9:]{8}\)`)
+
+var openUntil = regexp.MustCompile(`open until [-0-9T:]+Z`)
 
 func evidenceCall(l []audit.Evidence) uint64 {
 	if len(l) == 0 {
@@ -265,6 +269,12 @@ func (r demoRun) record(t *testing.T, from *auditread.Record) audit.Record {
 		Event: from.Event, Phase: from.Phase, Session: "sample", Caller: from.Caller, Policy: from.Policy, PolicyDigest: from.PolicyDigest,
 		Upstream: from.Upstream, Target: from.Target, Call: from.Call, Request: from.Request(), Approval: from.Approval, Verdict: from.Verdict,
 		Check: from.Check, Rule: from.Rule, Reason: r.plain(from.Reason()), Outcome: from.Outcome, Mode: from.Mode, Detail: r.plain(from.Detail()),
+	}
+	if rec.Approval != "" {
+		rec.Approval = "sample" // there is one
+	}
+	if rec.Event == "approval" {
+		rec.PolicyDigest = "" // with that of the contracts, which name the temporary directory
 	}
 	if args, _ := from.Arguments(); args != nil {
 		v, err := doc.Parse([]byte(r.plain(string(args))), doc.Limits{})

@@ -26,9 +26,7 @@ func (s *stage) act(ctx context.Context, dir string, guarded bool, command []str
 	ctx, cancel := context.WithTimeout(ctx, actTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	// Whatever the gateway keeps between sessions belongs to this run alone.
-	cmd.Env = append(os.Environ(), "SALLYPORT_SESSION=demo-"+s.name,
-		"XDG_STATE_HOME="+filepath.Join(s.gate(), "state"), "XDG_CONFIG_HOME="+filepath.Join(s.gate(), "config"))
+	cmd.Env = s.environment()
 	var stderr strings.Builder
 	cmd.Stderr = &tail{b: &stderr}
 
@@ -54,6 +52,30 @@ func (s *stage) act(ctx context.Context, dir string, guarded bool, command []str
 		err = fmt.Errorf("%w\n%s", err, show(stderr.String()))
 	}
 	return w, err
+}
+
+// environment is that of the program's own processes: whatever they keep between sessions
+// belongs to this story alone.
+func (s *stage) environment() []string {
+	return append(os.Environ(), "SALLYPORT_SESSION=demo-"+s.name,
+		"XDG_STATE_HOME="+filepath.Join(s.gate(), "state"), "XDG_CONFIG_HOME="+filepath.Join(s.gate(), "config"))
+}
+
+// review makes the review pack of the second run, as a person would.
+func (s *stage) review(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, actTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, s.opt.Exe, "report", "-c", s.file(), "--audit", s.log(), "-o", s.reviewPack())
+	cmd.Env = s.environment()
+	said, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("making the review pack: %w\n%s", err, show(string(said)))
+	}
+	made, err := exists(s.reviewPack())
+	if err == nil && !made {
+		err = fmt.Errorf("%w: there is no review pack", ErrWorld)
+	}
+	return err
 }
 
 func offeredTools(ctx context.Context, session *mcp.ClientSession) ([]string, error) {

@@ -35,6 +35,7 @@ func helpdesk() story {
 		server: helpdeskServer,
 		config: helpdeskConfig,
 		script: helpdeskScript,
+		pack:   true,
 		rows: []row{
 			{what: "the customer list mailed to the attacker", look: mailed(attacker), without: "yes", with: "no"},
 			{what: "the attacker's key in authorized_keys", look: there(keyFile), without: "yes", with: "no"},

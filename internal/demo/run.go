@@ -99,6 +99,8 @@ func (s *stage) gate() string    { return filepath.Join(s.dir, "gateway") }
 func (s *stage) file() string    { return filepath.Join(s.gate(), "demo.yaml") }
 func (s *stage) log() string     { return filepath.Join(s.gate(), "audit.jsonl") }
 
+func (s *stage) reviewPack() string { return filepath.Join(s.gate(), "review.html") }
+
 func (s *stage) prepare() error {
 	if err := errors.Join(s.story.prepare(s.without()), s.story.prepare(s.with()), os.MkdirAll(s.gate(), 0o700)); err != nil {
 		return err
@@ -143,6 +145,11 @@ func (s *stage) play(ctx context.Context) error {
 		return err
 	}
 
+	if s.story.pack {
+		if err := s.review(ctx); err != nil {
+			return err
+		}
+	}
 	o.head("3. The world afterwards, as it is on disk")
 	if err := s.compare(without, with); err != nil {
 		return err
@@ -185,7 +192,11 @@ func (s *stage) compare(without, with world) error {
 	if why := log.wrong(s.verdicts); why != "" {
 		wrong = append(wrong, "the audit log: "+why)
 	}
-	s.out.table(append(lines, log.lines()...))
+	lines = append(lines, log.lines()...)
+	if s.story.pack {
+		lines = append(lines, tableLine{"review pack for a security reviewer", "none", "written", false})
+	}
+	s.out.table(lines)
 	if len(wrong) > 0 {
 		return fmt.Errorf("%w: %s", ErrWorld, strings.Join(wrong, "; "))
 	}

@@ -20,6 +20,7 @@ type story struct {
 	config func(dir string) string      // the file that guards the second run
 	script func(dir string) []step
 	rows   []row
+	pack   bool // a review pack is made of the second run
 }
 
 // stories are all of them, in the order in which they are played.
