@@ -13,7 +13,8 @@ import (
 // converse FILE COMMAND ARGS… plays a client: it sends each line of FILE to the command
 // and waits for the answer to a request before it sends the next line. Everything that it
 // hears goes to standard output. A line that is the word approve answers the question of the
-// last code that it heard, see approveLast. Its exit code is the command's.
+// last code that it heard, see approveLast; one that is elicit and a result answers all questions
+// from then on with it. Its exit code is the command's.
 func converse() {
 	fail := func(err error) {
 		if err != nil {
@@ -38,9 +39,14 @@ func converse() {
 	say := bufio.NewScanner(lines)
 	ended := false
 	var all strings.Builder
+	answer := ""
 	for say.Scan() && !ended {
 		if say.Text() == "approve" {
 			approveLast(all.String())
+			continue
+		}
+		if result, ok := strings.CutPrefix(say.Text(), "elicit "); ok {
+			answer = result
 			continue
 		}
 		var sent message
@@ -57,7 +63,13 @@ func converse() {
 			fmt.Print(line)
 			all.WriteString(line)
 			var got message
-			if json.Unmarshal([]byte(line), &got) == nil && got.Method == "" && string(got.ID) == string(sent.ID) {
+			if json.Unmarshal([]byte(line), &got) != nil {
+				continue
+			}
+			if got.Method == "elicitation/create" && answer != "" {
+				fmt.Fprintf(in, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", got.ID, answer)
+			}
+			if got.Method == "" && string(got.ID) == string(sent.ID) {
 				break
 			}
 		}

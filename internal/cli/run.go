@@ -54,6 +54,9 @@ a bearer token; without one nothing is answered but /healthz (the process lives)
 address that other machines reach needs a certificate, or --insecure-bind. The address is
 logged; port 0 is one that is free.
 
+What needs a person's yes is refused with a code for "sallyport approve", or asked through the
+client: over stdio where that can, over HTTP only for a token that says ask: client.
+
 Servers are started and reached when a caller first needs them. One that is down is
 absent from the lists until it is back.
 

@@ -54,6 +54,9 @@ What COMMAND lists the first time is pinned, for each set of capabilities that a
 A tool that is new or changed later is refused until you have accepted it with
 "sallyport pins accept". Without a place for pins, your state directory, nothing starts.
 
+What needs a person's yes is asked through the client where that can ask, and is refused with a
+code for "sallyport approve" where it cannot.
+
 A server at a URL is on another machine: paths are compared as they are written, and where
 it may write stands in no command line. In --header, ${VARIABLE} keeps a secret out of the
 client's configuration and of the list of processes.

@@ -28,7 +28,7 @@ func (r *Relay) askable(c *call) bool {
 // answeredDecision is the decision that a call continues because somebody has said yes to
 // it since; 0 for none.
 func (r *Relay) answeredDecision(c *call, j sallyport.Call) sallyport.DecisionID {
-	if r.opt.Desk == nil || !asksAbout[c.method] {
+	if r.opt.Desk == nil || !asksAbout[c.method] || c.large {
 		return 0
 	}
 	return r.opt.Desk.Continues(c.ctx, j)
@@ -97,6 +97,11 @@ func (r *Relay) granted(c *call, out approval.Outcome) {
 
 // notGranted refuses a call that nobody has agreed to yet, and says how the user can.
 func (r *Relay) notGranted(c *call, out approval.Outcome) {
+	if out.New && !r.wanted(c) { // the session may have ended meanwhile, and taken back what was open then
+		r.withdraw(c, out.Approval().ID, whyGivenUp)
+		r.dropped(c)
+		return
+	}
 	c.approval = out.Approval().ID
 	c.keeps = out.Kept && !c.large
 	r.recordVerdict(c, refusalOutcome(c.decision))

@@ -1,8 +1,10 @@
 package relay
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sallyport-dev/sallyport/internal/approval"
@@ -279,4 +281,29 @@ func TestAnAnswerThatIsNotNeeded(t *testing.T) {
 	if all, err := g.store.List(t.Context()); err != nil || len(all) > 0 {
 		t.Errorf("open: %v, %v", all, err)
 	}
+}
+
+// Of retries that bring one state at the same time, one goes on.
+func TestOneStateForManyRetries(t *testing.T) {
+	g := prompting(t, rigOptions{})
+	g.client(modernSend("1", sendToBob, ""))
+	state := g.wishes()
+	var calls sync.WaitGroup
+	for _, id := range []string{"11", "12", "13", "14"} {
+		calls.Go(func() {
+			g.relay.FromClient(context.Background(), built([]byte(modernSend(id, sendToBob, with(state, saysYes)))))
+		})
+	}
+	calls.Wait()
+	g.server(`{"jsonrpc":"2.0","id":` + idOf(g.serverHears()) + `,` + okResult)
+	refused := 0
+	for range 4 {
+		if strings.Contains(g.clientHears(), `"code":-32602`) {
+			refused++
+		}
+	}
+	if refused != 3 {
+		t.Errorf("%d of four retries were refused, want 3", refused)
+	}
+	g.quiet()
 }
