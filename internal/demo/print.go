@@ -71,8 +71,11 @@ func (o *out) step(st step, answer string, refused bool) {
 	if st.wish {
 		mark = "!"
 	}
-	if refused {
+	switch {
+	case refused:
 		style, became = "bold", "refused"
+	case st.wish:
+		style = "red"
 	}
 	o.raw("  " + mark + " " + o.paint(style, fmt.Sprintf("%-8s", became)) + cut(o.short(call(st)), width-indent) + "\n")
 	if refused {
