@@ -115,6 +115,11 @@ func (e *evaluation) pin() bool {
 		return true
 	}
 	t, why := e.s.tool(e.p.call)
+	// A tool that the policy hides is refused in the same words whether or not it exists, or
+	// changed: they would say what the list does not. Whoever explains wants to know.
+	if e.steps == nil && e.by.hidden(e.s.opt.Caller, e.p.call) && !e.policy() {
+		return false
+	}
 	if why != "" {
 		return e.deny(CheckPin, "%s", why)
 	}

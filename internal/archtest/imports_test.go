@@ -15,6 +15,7 @@ var anything = []string{"*"}
 var mayImport = map[string][]string{
 	// Words and values that everything below uses.
 	"internal/quote":      {},
+	"internal/lograte":    {},
 	"internal/strictyaml": {"internal/quote"},
 	"doc":                 {"internal/quote"},
 
@@ -37,7 +38,7 @@ var mayImport = map[string][]string{
 	"internal/client": {},
 
 	// Conversations with the servers behind the gateway, and what makes one era of the other.
-	"internal/upstream": {"doc", "internal/mcp", "internal/quote", "internal/stdio", "internal/streamhttp"},
+	"internal/upstream": {"doc", "internal/lograte", "internal/mcp", "internal/quote", "internal/stdio", "internal/streamhttp"},
 	"internal/bridge":   {"doc", "internal/mcp", "internal/quote", "internal/upstream"},
 
 	// Who calls over the network, and how it gets in.
@@ -49,9 +50,9 @@ var mayImport = map[string][]string{
 	"internal/approval": {".", "audit", "doc", "flow", "internal/quote", "internal/store"},
 
 	// The edges.
-	"internal/pins":      {".", "contract", "doc"},
+	"internal/pins":      {".", "contract", "doc", "internal/quote"},
 	"internal/config":    {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/quote", "internal/strictyaml", "policy"},
-	"internal/relay":     {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/approval", "internal/config", "internal/mcp", "internal/pins", "internal/quote", "internal/stdio", "policy"},
+	"internal/relay":     {".", "audit", "confine", "confine/osresolve", "contract", "doc", "flow", "internal/approval", "internal/config", "internal/lograte", "internal/mcp", "internal/pins", "internal/quote", "internal/stdio", "policy"},
 	"internal/gateway":   {".", "audit", "contract", "doc", "internal/approval", "internal/bridge", "internal/mcp", "internal/pins", "internal/quote", "internal/relay", "internal/stdio", "internal/streamhttp", "internal/upstream", "policy"},
 	"internal/decide":    {".", "audit", "contract", "doc", "internal/mcp", "internal/quote", "policy"},
 	"internal/lint":      {".", "audit", "contract", "doc", "flow", "internal/config", "internal/quote", "internal/strictyaml", "policy"},

@@ -91,5 +91,5 @@ func TestForClient(t *testing.T) {
 
 func TestRefusal(t *testing.T) {
 	r := missing("why", `{"elicitation":{}}`)
-	want(t, "answer", string(r.Answer(mcp.IntID(3)).Raw), `{"jsonrpc":"2.0","id":3,"error":{"code":-32021,"message":"why","data":{"requiredCapabilities":{"elicitation":{}}}}}`)
+	want(t, "answer", string(r.Answer(mcp.IntID(3)).Raw), `{"jsonrpc":"2.0","id":3,"error":{"code":-32021,"message":"[sallyport] why","data":{"requiredCapabilities":{"elicitation":{}}}}}`)
 }

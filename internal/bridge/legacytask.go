@@ -3,8 +3,11 @@ package bridge
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/sallyport-dev/sallyport/internal/mcp"
+	"github.com/sallyport-dev/sallyport/internal/upstream"
 )
 
 // asTask makes a call of a tool that its server, of 2025-11-25, runs as a task only, and
@@ -33,5 +36,10 @@ func (s *StatelessConn) asTask(c *call, from func(mcp.Message)) (mcp.Message, er
 			_, _ = s.own(ctx, "tasks/cancel", pair{"taskId", id})
 		})
 	}
+	if errors.Is(err, upstream.ErrNotTaken) { // the call itself was taken, whatever became of this request
+		err = fmt.Errorf("%w: %v", errTaskLost, err)
+	}
 	return answer, err
 }
+
+var errTaskLost = errors.New("what came of the task is not known")

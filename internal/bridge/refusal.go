@@ -24,9 +24,10 @@ type Refusal struct {
 // Error returns the reason.
 func (r *Refusal) Error() string { return r.Reason }
 
-// Answer is the refusal as the answer to the request with this id.
+// Answer is the refusal as the answer to the request with this id. Its text begins with
+// mcp.Said.
 func (r *Refusal) Answer(id mcp.ID) mcp.Message {
-	return built(mcp.ErrorResponse(id, r.Code, r.Reason, r.Data))
+	return built(mcp.ErrorResponse(id, r.Code, mcp.Said+r.Reason, r.Data))
 }
 
 func refuse(code int, reason string) *Refusal { return &Refusal{Code: code, Reason: reason} }
@@ -41,7 +42,7 @@ func built(frame []byte) mcp.Message {
 	m, err := mcp.Parse(frame)
 	if err != nil {
 		// The parts are values that were judged; what is nested too deep together is refused.
-		m, _ = mcp.Parse(mcp.ErrorResponse(mcp.ID{}, mcp.CodeInternal, "the message cannot be carried: "+err.Reason, nil))
+		m, _ = mcp.Parse(mcp.ErrorResponse(mcp.ID{}, mcp.CodeInternal, mcp.Said+"the message cannot be carried: "+err.Reason, nil))
 	}
 	return m
 }

@@ -87,7 +87,7 @@ func TestStatelessCarries(t *testing.T) {
 		},
 		{
 			"a result that is none", req(7, "tools/list", `{}`), req(7, "tools/list", `{}`), result(7, `[]`),
-			`{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the server's result is no object"}}`,
+			`{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"[sallyport] the server's result is no object"}}`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

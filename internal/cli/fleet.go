@@ -307,7 +307,7 @@ func (f *fleet) places(log *slog.Logger) (func(string) (*confine.Root, confine.R
 func (f *fleet) finish(o fleetOptions) {
 	s := f.cfg.Server
 	f.options.Name, f.options.Version, f.options.Instructions = s.Name, programVersion(), s.Instructions
-	f.options.Separator = s.Separator
+	f.options.Separator, f.options.MaxToolName = s.Separator, s.MaxToolName
 	f.options.Namespace = map[config.Namespace]gateway.Namespace{
 		config.NamespaceAuto: gateway.Auto, config.NamespaceAlways: gateway.Always, config.NamespaceNever: gateway.Never,
 	}[s.Namespace]

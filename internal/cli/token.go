@@ -72,6 +72,8 @@ func tokenNew(f tokenFlags, name string, now time.Time, stdout, stderr io.Writer
 		return errors.New("the name local is taken by the caller over stdio; choose another")
 	case f.policy == "":
 		return errors.New("name the caller's policy with --policy")
+	case policy.CheckName(f.policy) != nil:
+		return fmt.Errorf("a policy's name %w", policy.CheckName(f.policy))
 	case f.env != "" && !variableName.MatchString(f.env):
 		return errors.New("--env takes the name of a variable")
 	}

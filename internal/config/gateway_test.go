@@ -22,6 +22,7 @@ server:
   public_url: https://gate.example/mcp
   session_idle: 1h
   max_body_mb: 2
+  max_tool_name: 40
   drain_timeout: 5m
 upstreams:
   hass:
@@ -60,7 +61,7 @@ func TestGatewaySections(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantServer := Server{
-		Name: "front", Instructions: "ask ann", Namespace: NamespaceAlways, Separator: ".", UpstreamTimeout: 500 * time.Millisecond,
+		Name: "front", Instructions: "ask ann", Namespace: NamespaceAlways, Separator: ".", MaxToolName: 40, UpstreamTimeout: 500 * time.Millisecond,
 		AllowedHosts: []string{"gate.example", "[::1]:8443"}, AllowedOrigins: []string{"https://app.example", "http://localhost:3000"},
 		PublicURL: "https://gate.example/mcp", SessionIdle: time.Hour, MaxBody: 2 << 20, DrainTimeout: 5 * time.Minute,
 	}
@@ -69,12 +70,12 @@ func TestGatewaySections(t *testing.T) {
 	}
 	for i, want := range []Upstream{
 		{
-			Name: "hass", Source: file + ":16:3", Command: "uvx", Args: []string{"hass-mcp", ""},
+			Name: "hass", Source: file + ":17:3", Command: "uvx", Args: []string{"hass-mcp", ""},
 			Env: []Setting{{"TOKEN", "x/var/log"}, {"B", ""}}, InheritEnv: []string{"PATH", "HOME"}, Cwd: filepath.Join(filepath.Dir(file), "sub"),
 			Shared: true, Idle: time.Minute, StartTimeout: 2 * time.Minute, MaxSessions: 3,
 		},
 		{
-			Name: "github", Source: file + ":27:3", Transport: HTTP, Timeout: 2 * time.Minute, URL: "https://api.example.com/mcp?a=b",
+			Name: "github", Source: file + ":28:3", Transport: HTTP, Timeout: 2 * time.Minute, URL: "https://api.example.com/mcp?a=b",
 			Headers: []Setting{{"Authorization", "Bearer /var/log"}}, CAFile: filepath.Join(filepath.Dir(file), "ca.pem"),
 		},
 	} {
@@ -103,7 +104,7 @@ func TestGatewaySections(t *testing.T) {
 func TestGatewayDefaults(t *testing.T) {
 	c := load(t, "version: 1\n")
 	want := Server{
-		Name: "sallyport", Separator: "__", UpstreamTimeout: 30 * time.Second, SessionIdle: 8 * time.Hour, MaxBody: 64 << 20, DrainTimeout: 30 * time.Second,
+		Name: "sallyport", Separator: "__", MaxToolName: 64, UpstreamTimeout: 30 * time.Second, SessionIdle: 8 * time.Hour, MaxBody: 64 << 20, DrainTimeout: 30 * time.Second,
 	}
 	if !reflect.DeepEqual(c.Server, want) || !reflect.DeepEqual(Default().Server, want) {
 		t.Errorf("%+v, %+v", c.Server, Default().Server)

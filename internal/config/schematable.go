@@ -62,6 +62,7 @@ var objects = []object{
 		{"instructions", "shown to the client; default: text that explains refusals", typed("string"), false},
 		{"namespace", "when tools get their upstream's name in front: auto with two upstreams or more; default auto", enum("auto", "always", "never"), false},
 		{"namespace_separator", "what stands between; default __", shaped(separatorForm), false},
+		{"max_tool_name", "bytes of a tool's name with its upstream's in front; what is longer is shortened; default 64", integer(leastToolName, mostToolName), false},
 		{"upstream_timeout", "for upstreams that set none; default 30s", ref("duration"), false},
 		{"allowed_hosts", "HTTP: values of Host that are taken, with or without a port; default any, and on a loopback address its own names", list(shaped(callHostForm)), false},
 		{"allowed_origins", "HTTP: origins whose pages may call, https://app.example; default none but the endpoint's own", list(shaped(originForm)), false},

@@ -14,6 +14,7 @@ type Server struct {
 	Instructions    string // "": a default that explains refusals
 	Namespace       Namespace
 	Separator       string        // between an upstream's name and a tool's
+	MaxToolName     int           // bytes of a tool name with its prefix, above which clients see a shorter one
 	UpstreamTimeout time.Duration // for an upstream that sets none
 
 	// Of HTTP.
@@ -44,18 +45,20 @@ const (
 	minTimeout      = 100 * time.Millisecond
 	maxTimeout      = 24 * time.Hour
 	mostBody        = 1024 // MiB
+	leastToolName   = 32   // bytes
+	mostToolName    = 256
 )
 
 // defaultServer is what holds without a server section.
 func defaultServer() Server {
 	return Server{
-		Name: "sallyport", Separator: "__", UpstreamTimeout: 30 * time.Second,
+		Name: "sallyport", Separator: "__", MaxToolName: 64, UpstreamTimeout: 30 * time.Second,
 		SessionIdle: 8 * time.Hour, MaxBody: 64 << 20, DrainTimeout: 30 * time.Second,
 	}
 }
 
 var serverKeys = []string{
-	"name", "instructions", "namespace", "namespace_separator", "upstream_timeout",
+	"name", "instructions", "namespace", "namespace_separator", "max_tool_name", "upstream_timeout",
 	"allowed_hosts", "allowed_origins", "public_url", "session_idle", "max_body_mb", "drain_timeout",
 }
 
@@ -93,6 +96,12 @@ func (c *Config) readServer(n *strictyaml.Node, p *strictyaml.Problems) {
 					p.Add(f, "write one to eight of the characters that names of tools may have: letters, digits, _ - .")
 				}
 			}
+		case "max_tool_name":
+			n, ok := f.Int(p)
+			if ok && (n < leastToolName || n > mostToolName) {
+				p.Add(f, "write %d to %d bytes", leastToolName, mostToolName)
+			}
+			s.MaxToolName = int(min(max(n, leastToolName), mostToolName))
 		case "upstream_timeout":
 			s.UpstreamTimeout = readDuration(f, p, minTimeout, maxTimeout)
 		case "session_idle":

@@ -110,7 +110,7 @@ func (l *link) serverCancels(m mcp.Message) {
 	if id.IsZero() {
 		return
 	}
-	if g := s.leg(id); g != nil && g.link == l && g.call != nil && g.call.m.Method == methodListen {
+	if g := s.leg(id); g != nil && g.at.Load() == l && g.call != nil && g.call.m.Method == methodListen {
 		l.subscriptionEnded(g, m)
 		return
 	}

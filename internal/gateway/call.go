@@ -68,9 +68,11 @@ func (s *session) begin(ctx context.Context, x Exchange, m mcp.Message) (c *call
 	return c, "", false
 }
 
-// serve takes a request to its answer and returns when that was handed to the client.
-func (s *session) serve(ctx context.Context, x Exchange, m mcp.Message) {
+// serve takes a request to its answer and returns when that was handed to the client. taken
+// is called when the request can be cancelled.
+func (s *session) serve(ctx context.Context, x Exchange, m mcp.Message, taken func()) {
 	c, why, again := s.begin(ctx, x, m)
+	taken()
 	if c == nil {
 		s.log.Warn("a request of the client is refused", "reason", why)
 		if again && s.unique {
@@ -202,7 +204,7 @@ func (c *call) result(raw []byte) {
 }
 
 // said is what every error of the gateway's own begins with.
-const said = "[sallyport] "
+const said = mcp.Said
 
 func (c *call) fail(code int, text string) {
 	c.box.finish(mcp.ErrorResponse(c.m.ID, code, said+text, nil))
@@ -243,6 +245,12 @@ func (c *call) add(g *leg) bool {
 	}
 	c.legs = append(c.legs, g)
 	return true
+}
+
+func (c *call) isCancelled() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cancelled != nil
 }
 
 // handedOver notes that the relay has a leg, and cancels it if that was asked meanwhile.

@@ -15,6 +15,7 @@ import (
 // catalogue is what a session knows of its upstreams' lists. Guarded by session.mu.
 type catalogue struct {
 	lists   [kindCount]map[*place]*listedBy
+	failed  [kindCount]map[*place]failedList
 	merged  [kindCount]*mergedFor // of lists as they are; nil if they changed
 	changes [kindCount]int        // how often one was said to change
 	links   map[string]*place     // by URI seen in results; nil for one that several have shown
@@ -25,7 +26,8 @@ type catalogue struct {
 type listedBy struct {
 	link *link
 	listed
-	ttl int64
+	ttl  int64
+	size int64 // bytes of it, all pages
 }
 
 // mergedFor is a merged list, and the configuration that it was made for.
@@ -42,7 +44,8 @@ const maxSaid = 1_000
 func (s *session) stale(p *place, k kind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.catalogue.lists[k], p)
+	s.drop(k, p)
+	delete(s.catalogue.failed[k], p)
 	s.catalogue.merged[k] = nil
 	s.catalogue.changes[k]++
 }
@@ -75,6 +78,9 @@ func (s *session) list(ctx context.Context, k kind, fresh bool, request mcp.Mess
 		s.mu.Unlock()
 		if known != nil && known.link == l && !fresh {
 			lists[i] = known
+			continue
+		}
+		if !fresh && s.failedLately(k, l) {
 			continue
 		}
 		wait.Go(func() { lists[i] = s.fetch(ctx, k, l, request) })
@@ -117,8 +123,10 @@ func (s *session) keep(k kind, m *mergedFor, lists []*listedBy, complete bool, c
 		c.lists[k] = make(map[*place]*listedBy)
 	}
 	for _, l := range lists {
-		if l != nil && s.links[l.link.place.Name] == l.link {
+		if l != nil && s.links[l.link.place.Name] == l.link && !s.ended {
+			s.drop(k, l.link.place)
 			c.lists[k][l.link.place] = l
+			s.g.listBytes.Add(l.size)
 		}
 	}
 	if complete {
@@ -155,6 +163,9 @@ func (s *session) elements(ctx context.Context, k kind, p *place) [][]byte {
 	known, changes := s.catalogue.lists[k][l.place], s.catalogue.changes[k]
 	s.mu.Unlock()
 	if known == nil || known.link != l {
+		if s.failedLately(k, l) {
+			return nil
+		}
 		if known = s.fetch(ctx, k, l, s.listRequest(k)); known == nil {
 			return nil
 		}
@@ -169,10 +180,17 @@ const listTime = 30 * time.Second
 
 // fetch follows one upstream's list over all its pages. nil: it cannot be had.
 func (s *session) fetch(ctx context.Context, k kind, l *link, request mcp.Message) *listedBy {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.g.listTime, errSlow)
+	limited, cancel := context.WithTimeoutCause(ctx, s.g.listTime, errSlow)
 	defer cancel()
 	found := &listedBy{link: l, listed: listed{upstream: l.place.Name}, ttl: -1}
-	if err := s.pages(ctx, kinds[k], found, request); err != nil {
+	err := s.pages(limited, kinds[k], found, request)
+	if err == nil && !s.hasRoom(k, found) {
+		err = errNoRoom
+	}
+	if err != nil {
+		if ctx.Err() == nil {
+			s.noteFailed(k, l)
+		}
 		s.log.Warn("an upstream's entries are absent", "upstream", l.place.Name, "list", kinds[k].method, "reason", err)
 		return nil
 	}
@@ -184,6 +202,7 @@ var (
 	errSlow    = errors.New("its list takes too long")
 	errLarge   = errors.New("its list is too large")
 	errNoList  = errors.New("its list cannot be read")
+	errNoRoom  = errors.New("the lists of all sessions are as large as they may be together")
 )
 
 // pages collects the elements of all pages.
@@ -204,6 +223,7 @@ func (s *session) pages(ctx context.Context, info kindInfo, found *listedBy, req
 		if size += len(m.Result); size > s.setup().MaxMessage {
 			return errLarge
 		}
+		found.size = int64(size)
 		if err := found.add(m, info); err != nil {
 			return err
 		}

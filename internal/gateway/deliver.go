@@ -78,7 +78,7 @@ func (l *link) progress(m mcp.Message) {
 	if err != nil {
 		return
 	}
-	if g := l.s.leg(id); g != nil && g.link == l && g.call != nil && g.token != nil {
+	if g := l.s.leg(id); g != nil && g.at.Load() == l && g.call != nil && g.token != nil {
 		if m, err := mcp.Rewrite(m, mcp.Edit{Path: progressPath, Value: g.token}); err == nil {
 			g.call.tell(m)
 		}

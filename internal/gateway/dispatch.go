@@ -145,6 +145,11 @@ func (c *call) answered(l *link, m mcp.Message) {
 
 // refuse answers a request that no upstream could be found for, and records that.
 func (c *call) refuse(code int, event, target, why string) {
+	c.recordRefusal(event, target, why)
+	c.fail(code, why)
+}
+
+func (c *call) recordRefusal(event, target, why string) {
 	s, u := c.s, c.s.setup()
 	if u.Audit != nil {
 		caller := s.currentCaller()
@@ -162,7 +167,6 @@ func (c *call) refuse(code int, event, target, why string) {
 			s.log.Error("a refusal could not be recorded", "log", u.Audit.Path(), "error", err)
 		}
 	}
-	c.fail(code, why)
 }
 
 // setLevel tells every upstream that writes logs how much of them the client wants.
@@ -171,6 +175,10 @@ func (c *call) setLevel() {
 	f, err := mcp.Fields(c.m.Params, "level")
 	if err != nil || f[0] == nil {
 		c.fail(mcp.CodeInvalidParams, "params.level is missing")
+		return
+	}
+	if level, _ := mcp.Str(f[0]); !mcp.IsLogLevel(level) {
+		c.fail(mcp.CodeInvalidParams, "params.level is no level of logging")
 		return
 	}
 	set := func() {

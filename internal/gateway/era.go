@@ -117,9 +117,9 @@ func (l *link) fromServer(m mcp.Message, about mcp.ID) {
 func refusalOf(err error) *bridge.Refusal {
 	var r *bridge.Refusal
 	if errors.As(err, &r) {
-		return &bridge.Refusal{Code: r.Code, Reason: said + r.Reason, Data: r.Data}
+		return r
 	}
-	return &bridge.Refusal{Code: mcp.CodeInvalidRequest, Reason: said + err.Error()}
+	return &bridge.Refusal{Code: mcp.CodeInvalidRequest, Reason: err.Error()}
 }
 
 // adapted is what the client's version has for a message. It is looked at also where both

@@ -63,6 +63,10 @@ func (u *setup) place(name string) *place {
 type Gateway struct {
 	setup    atomic.Pointer[setup]
 	listTime time.Duration // but for tests the constant
+	now      func() time.Time
+	// maxListBytes is, but for tests, the constant; listBytes is how many there are.
+	maxListBytes int64
+	listBytes    atomic.Int64
 
 	quiet     chan struct{} // closed when subscriptions are to end
 	quietOnce sync.Once
@@ -85,7 +89,7 @@ func New(o Options) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{
-		listTime: listTime, quiet: make(chan struct{}), sessions: make(map[*session]struct{}), handshake: make(map[*streamhttp.Session]*session),
+		listTime: listTime, now: time.Now, maxListBytes: maxListBytes, quiet: make(chan struct{}), sessions: make(map[*session]struct{}), handshake: make(map[*streamhttp.Session]*session),
 		stateless: make(map[string]statelessCaller),
 	}
 	g.setup.Store(newSetup(o, nil, openServer))

@@ -165,7 +165,7 @@ func (s *session) openAll(ctx context.Context, u *setup, again bool) []*link {
 	return slices.DeleteFunc(open, func(l *link) bool { return l == nil })
 }
 
-const defaultInstructions = "Several MCP servers stand behind this gateway. It decides about each call by rules that the user has set. A result that begins with [sallyport blocked] says what a rule refused and why: do not try to get around it, tell the user."
+const defaultInstructions = said + "Several MCP servers stand behind this gateway. It decides about each call by rules that the user has set. A result that begins with [sallyport blocked] says what a rule refused and why: do not try to get around it, tell the user."
 
 const maxInstructions = 64 << 10 // bytes of all servers' instructions
 

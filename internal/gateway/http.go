@@ -36,7 +36,7 @@ func (g *Gateway) HTTP(ctx context.Context, x *streamhttp.Exchange) {
 	}
 	switch m.Kind {
 	case mcp.Request:
-		s.serve(ctx, x, m)
+		s.serve(ctx, x, m, x.Taken)
 	case mcp.Notification:
 		s.notified(s.ctx, m)
 	case mcp.Response:
@@ -71,7 +71,7 @@ func (g *Gateway) beginHTTP(ctx context.Context, x *streamhttp.Exchange, caller 
 	g.handshake[x.Session] = s
 	g.mu.Unlock()
 	context.AfterFunc(x.Session.Context(), func() { s.end("the client has gone") })
-	s.serve(ctx, x, x.Message)
+	s.serve(ctx, x, x.Message, x.Taken)
 }
 
 // newHandshake makes the session that an initialize begins.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 )
@@ -11,7 +12,8 @@ import (
 // leg is one request to one upstream: a call's, or one of the gateway's own.
 type leg struct {
 	id    mcp.ID
-	link  *link
+	at    atomic.Pointer[link] // where it is; another after it was not taken
+	moved bool                 // it was; guarded by session.mu
 	call  *call
 	token []byte // the client's progress token, raw; nil: it wants no progress
 	// take gets the answer, once.
@@ -29,7 +31,8 @@ func (s *session) newLeg(l *link, c *call, take func(mcp.Message)) *leg {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lastLeg++
-	g := &leg{id: mcp.IntID(s.lastLeg), link: l, call: c, take: take}
+	g := &leg{id: mcp.IntID(s.lastLeg), call: c, take: take}
+	g.at.Store(l)
 	s.legs[g.id.Key()] = g
 	return g
 }
@@ -148,7 +151,7 @@ func (g *leg) cancel(notice []byte) {
 		return
 	}
 	if m, err := mcp.Rewrite(m, mcp.Edit{Path: []string{"params", "requestId"}, Value: []byte(g.id.Raw())}); err == nil {
-		g.link.relay.FromClient(context.Background(), m)
+		g.at.Load().relay.FromClient(context.Background(), m)
 	}
 }
 
@@ -158,7 +161,7 @@ func cancelNotice(id mcp.ID, reason string) []byte {
 	b.WriteString(`{"requestId":`)
 	b.WriteString(id.Raw())
 	b.WriteString(`,"reason":`)
-	b.Write(rawText(reason))
+	b.Write(rawText(said + reason))
 	b.WriteByte('}')
 	return mcp.NewNotification(methodCancelled, b.Bytes())
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/quote"
 	"github.com/sallyport-dev/sallyport/internal/relay"
+	"github.com/sallyport-dev/sallyport/internal/streamhttp"
 	"github.com/sallyport-dev/sallyport/internal/upstream"
 )
 
@@ -37,22 +38,16 @@ type link struct {
 
 	mu        sync.Mutex // guards all below
 	doing     map[string]context.CancelCauseFunc
+	settled   chan struct{} // closed when doing is empty; nil: nobody waits for that
 	over      bool
 	listens   bool // what the client says to all servers goes to this one too
 	told      bool // notifications/initialized was sent
 	greetedBy mcp.ID
 }
 
-// outgoing is a message on its way to an upstream.
-type outgoing struct {
-	m   mcp.Message
-	ctx context.Context // of a request: ends when it is cancelled
-}
-
 var (
-	errCancelled = errors.New("the client cancelled the request")
-	errNotRead   = errors.New("too much waits to be written to it")
-	errRemoved   = errors.New("the server was removed from the configuration")
+	errNotRead = errors.New("too much waits to be written to it")
+	errRemoved = errors.New("the server was removed from the configuration")
 )
 
 // closePatience bounds how long the end of a conversation is waited for.
@@ -224,83 +219,6 @@ func (l *link) close(conn upstream.Conn) {
 	}
 }
 
-// toServer takes what the relay lets through. It does not wait for the upstream.
-func (l *link) toServer(m mcp.Message) {
-	out := outgoing{m: m}
-	switch {
-	case m.Kind == mcp.Request:
-		l.mu.Lock()
-		if m.ID.Key() == l.greetedBy.Key() {
-			l.mu.Unlock()
-			go l.begin(m)
-			return
-		}
-		ctx, cancel := context.WithCancelCause(l.ctx)
-		out.ctx, l.doing[m.ID.Key()] = ctx, cancel
-		l.mu.Unlock()
-	case m.Method == methodCancelled:
-		l.stop(requestID(m))
-		return
-	}
-	select {
-	case l.toWrite <- out:
-		return
-	default:
-	}
-	l.s.log.Error("the upstream does not read: a message to it is dropped", "upstream", l.place.Name)
-	if m.Kind == mcp.Request {
-		l.stop(m.ID)
-		go l.relay.ServerFailed(m.ID, errNotRead.Error())
-	}
-}
-
-// stop ends a request that was cancelled; the conversation tells the server.
-func (l *link) stop(id mcp.ID) {
-	l.mu.Lock()
-	cancel := l.doing[id.Key()]
-	delete(l.doing, id.Key())
-	l.mu.Unlock()
-	if cancel != nil {
-		cancel(errCancelled)
-	}
-}
-
-// write hands messages to the conversation in order; requests wait for their answers
-// beside.
-func (l *link) write() {
-	for {
-		select {
-		case out := <-l.toWrite:
-			if out.ctx != nil {
-				go l.do(out)
-			} else if err := l.conn.Send(l.ctx, out.m); err != nil && l.ctx.Err() == nil {
-				l.s.log.Warn("a message did not reach the upstream", "upstream", l.place.Name, "method", out.m.Method, "error", err)
-			}
-		case <-l.ctx.Done():
-			return
-		}
-	}
-}
-
-// do takes one request to its answer.
-func (l *link) do(out outgoing) {
-	id := out.m.ID
-	defer l.stop(id)
-	answer, err := l.conn.Do(out.ctx, out.m, func(m mcp.Message) { l.fromServer(m, id) })
-	switch {
-	case err == nil:
-		l.fromServer(answer, id)
-	case errors.Is(err, errCancelled): // the relay knows
-	default:
-		l.relay.ServerFailed(id, failure(l.place.Name, err))
-	}
-}
-
-// failure says to a client why there is no answer.
-func failure(upstream string, err error) string {
-	return fmt.Sprintf("the server %s did not answer: %v", quote.Value(upstream, 64), err)
-}
-
 // lost ends a link whose conversation is over, and sees to another one if somebody waits for
 // what the upstream has to say.
 func (l *link) lost(err error) {
@@ -312,6 +230,9 @@ func (l *link) lost(err error) {
 		l.s.log.Warn("the conversation with an upstream is over", "upstream", l.place.Name, "reason", err)
 	}
 	l.s.forget(l)
+	if errors.Is(err, streamhttp.ErrSessionLost) {
+		l.settle()
+	}
 	l.end(fmt.Sprintf("the conversation with the server %s ended (%v)", quote.Value(l.place.Name, 64), err))
 	if !idle {
 		l.s.revive(l.place)

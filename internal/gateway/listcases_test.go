@@ -156,25 +156,59 @@ func TestB038MergedListsAreOnePage(t *testing.T) {
 	k.close()
 }
 
-// B040: one name that is too long with its prefix spoils nothing but itself, and the log says
-// what to do; without a prefix nothing is too long.
+// B040: a name that is too long with its prefix is listed shorter, and called by that or in
+// full. Rules are about the full one, and the log says both. Without a prefix nothing is too
+// long.
 func TestB040LongNames(t *testing.T) {
-	alias, long := strings.Repeat("u", 30), strings.Repeat("n", 40)
-	a := toolServer(alias, long, "short")
+	alias, long, denied := strings.Repeat("u", 30), strings.Repeat("n", 40), strings.Repeat("n", 39)+"d"
+	a := toolServer(alias, long, denied, "short")
 	r := newRig(t, Options{}, a, toolServer("b", "look"))
-	k := r.stdio(newCaller(t, "local", everything, nil))
+	k := r.stdio(newCaller(t, "local", `
+p:
+  rules:
+    - {name: not-this, effect: deny, tools: ["`+alias+`__`+denied+`"]}
+    - {name: this, effect: allow, tools: ["`+alias+`__`+long+`"]}
+`, nil))
 	k.initialize()
-	if got := toolNames(t, k.call(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)); got != alias+"__short b__look" {
-		t.Errorf("got %s", got)
+	names := strings.Fields(toolNames(t, k.call(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)))
+	if len(names) != 4 || names[2] != alias+"__short" {
+		t.Fatalf("got %s", names)
 	}
-	if log := r.log.String(); !strings.Contains(log, "longer than the 64 bytes") || !strings.Contains(log, "a shorter name for the upstream") {
+	for _, n := range names {
+		if len(n) > 64 || !strings.HasPrefix(n, alias+"__n") && n != names[2] && n != "b__look" {
+			t.Errorf("%s is listed", n)
+		}
+	}
+	call := func(name string) string {
+		return k.call(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"` + name + `","arguments":{}}}`)
+	}
+	for name, want := range map[string]string{
+		names[0]:                         `"tool":"` + long + `"`,
+		alias + "__" + long:              `"tool":"` + long + `"`,
+		names[1]:                         "rule 'not-this'",
+		alias + "__" + denied:            "rule 'not-this'",
+		names[0][:50]:                    "[sallyport blocked]", // no other spelling
+		names[0][:len(names[0])-1] + "v": "[sallyport blocked]",
+	} {
+		if got := call(name); !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	for _, m := range a.received() {
+		if m := message(m); m.Method == "tools/call" {
+			if name, _ := param(m, "name"); name != long {
+				t.Errorf("%s reached the server", name)
+			}
+		}
+	}
+	if log := r.log.String(); !strings.Contains(log, alias+"__"+long) || !strings.Contains(log, names[0]) || !strings.Contains(log, "a shorter name for the upstream") {
 		t.Error("the log does not say so")
 	}
 	k.close()
 
 	k = newRig(t, Options{}, a).stdio(newCaller(t, "local", everything, nil))
 	k.initialize()
-	if got := toolNames(t, k.call(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)); got != long+" short" {
+	if got := toolNames(t, k.call(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)); got != long+" "+denied+" short" {
 		t.Errorf("got %s", got)
 	}
 	k.close()

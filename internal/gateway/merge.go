@@ -54,7 +54,7 @@ type listed struct {
 // entry is one element of a merged list.
 type entry struct {
 	owned
-	shown string
+	shown string // in the client's list
 	raw   []byte // the upstream's bytes with the name that the client sees
 }
 
@@ -69,9 +69,9 @@ type merged struct {
 
 // merge joins the lists in the order in which they are given and keeps each server's own
 // order. Left out, with a line for the log each: elements without a name, names that do not
-// show, tool names that are too long with their prefix, and every element whose name
-// another upstream has too, because a call of it could go to either.
-func merge(n naming, k kind, lists []listed) (m merged, left []string) {
+// show, and every element whose name another has too, because a call of it could go to
+// either. A tool name that was shortened gets a line as well.
+func merge(n naming, k kind, lists []listed) (m merged, lines []string) {
 	info := kinds[k]
 	m.where, m.doubt = make(map[string]owned), make(map[string]bool)
 	var all []entry
@@ -79,16 +79,23 @@ func merge(n naming, k kind, lists []listed) (m merged, left []string) {
 		for _, raw := range l.elements {
 			e, why := read(n, k, l.upstream, raw)
 			if why != "" {
-				left = append(left, fmt.Sprintf("an entry of %s of %s is left out: %s", info.method, quote.Value(l.upstream, 64), why))
+				lines = append(lines, fmt.Sprintf("an entry of %s of %s is left out: %s", info.method, quote.Value(l.upstream, 64), why))
 				continue
 			}
 			first, taken := m.where[e.shown]
 			switch {
 			case !taken:
 				m.where[e.shown] = e.owned
-			case first.upstream != e.upstream && !m.doubt[e.shown]:
+			case first != e.owned && !m.doubt[e.shown]:
 				m.doubt[e.shown] = true
-				left = append(left, fmt.Sprintf("%s stands in %s of both %s and %s: none of them is offered", quote.Value(e.shown, 100), info.method, quote.Value(first.upstream, 64), quote.Value(e.upstream, 64)))
+				if first.upstream == e.upstream {
+					lines = append(lines, fmt.Sprintf("%s would be offered for both %s and %s of %s: none of them is", quote.Value(e.shown, 100), quote.Value(first.name, 200), quote.Value(e.name, 200), quote.Value(e.upstream, 64)))
+					break
+				}
+				lines = append(lines, fmt.Sprintf("%s stands in %s of both %s and %s: none of them is offered", quote.Value(e.shown, 100), info.method, quote.Value(first.upstream, 64), quote.Value(e.upstream, 64)))
+			}
+			if full := n.shown(info.subject, e.upstream, e.name); full != e.shown {
+				lines = append(lines, fmt.Sprintf("%s is offered to clients as %s, because they take %d bytes at most: rules name it as before; a shorter name for the upstream helps", quote.Value(full, 200), quote.Value(e.shown, 200), n.longest))
 			}
 			all = append(all, e)
 		}
@@ -100,7 +107,7 @@ func merge(n naming, k kind, lists []listed) (m merged, left []string) {
 		}
 		m.entries = append(m.entries, e)
 	}
-	return m, left
+	return m, lines
 }
 
 // read makes an entry of an element. why says that it cannot be one.
@@ -117,12 +124,9 @@ func read(n naming, k kind, upstream string, raw []byte) (e entry, why string) {
 	case info.renamed && !visible(name):
 		return e, "its name " + quote.Value(name, 100) + " has characters that do not show"
 	}
-	e = entry{owned: owned{upstream, name}, shown: n.shown(info.subject, upstream, name), raw: raw}
+	e = entry{owned: owned{upstream, name}, shown: n.offered(k, n.shown(info.subject, upstream, name)), raw: raw}
 	if e.shown == name {
 		return e, ""
-	}
-	if k == tools && len(e.shown) > maxToolName {
-		return e, fmt.Sprintf("its name %s would be longer than the %d bytes that clients take; a shorter name for the upstream helps", quote.Value(e.shown, 200), maxToolName)
 	}
 	if e.raw, err = mcp.RewriteObject(raw, mcp.Edit{Path: []string{info.name}, Value: rawText(e.shown)}); err != nil {
 		return e, "it cannot be renamed"

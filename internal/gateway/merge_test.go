@@ -31,7 +31,7 @@ func shownNames(m merged) string {
 
 func TestMerge(t *testing.T) {
 	long := strings.Repeat("x", 61)
-	two := naming{prefixed: true, separator: "__", upstreams: []string{"a", "a__b"}}
+	two := naming{prefixed: true, separator: "__", longest: 64, upstreams: []string{"a", "a__b"}}
 	for _, c := range []struct {
 		name  string
 		n     naming
@@ -44,7 +44,9 @@ func TestMerge(t *testing.T) {
 		{"what could be either is neither's", two, tools, lists("a", `{"name":"b__c"} {"name":"d"}`, "a__b", `{"name":"c"} {"name":"e"}`), "a__d a__b__e", 1},
 		{"B024 one bad entry hides no other", two, tools, lists("a", `7 {} {"name":3} {"name":""} [] {"name":"ok"}`), "a__ok", 5},
 		{"B079 what does not show is left out", two, tools, lists("a", `{"name":"a\u200bb"} {"name":"a\u202eb"} {"name":"ok"}`), "a__ok", 2},
-		{"B040 too long with its prefix", two, tools, lists("a", `{"name":"`+long+`"} {"name":"`+long+`x"}`), "a__" + long, 1},
+		{"B040 too long with its prefix", two, tools, lists("a", `{"name":"`+long+`"} {"name":"`+long+`x"}`), "a__" + long + " a__" + long[:50] + "_ioqj9m6u82", 1},
+		{"B040 one that is called like another's short name", two, tools, lists("a", `{"name":"`+long+`x"} {"name":"`+long[:50]+`_ioqj9m6u82"} {"name":"ok"}`), "a__ok", 2},
+		{"B040 no character is cut", two, tools, lists("a", `{"name":"`+long[:49]+`éééééééé"}`), "a__" + long[:49] + "_uv6eibe6gd", 1},
 		{"prompts have no such limit", two, prompts, lists("a", `{"name":"`+long+`x"}`), "a__" + long + "x", 0},
 		{"one server's own repetitions stay", two, tools, lists("a", `{"name":"c"} {"name":"c"}`), "a__c a__c", 0},
 		{"without prefixes", naming{upstreams: []string{"a", "b"}}, tools, lists("a", `{"name":"c"} {"name":"d"}`, "b", `{"name":"c"}`), "d", 1},
@@ -68,12 +70,15 @@ func TestMergedNamesLeadBack(t *testing.T) {
 	name := rapid.StringMatching(`[ab_]{1,5}`)
 	rapid.Check(t, func(t *rapid.T) {
 		ups := rapid.SliceOfNDistinct(name, 2, 3, rapid.ID[string]).Draw(t, "upstreams")
-		n := naming{prefixed: rapid.Bool().Draw(t, "prefixed"), separator: rapid.SampledFrom([]string{"_", "__"}).Draw(t, "separator"), upstreams: ups}
+		n := naming{
+			prefixed: rapid.Bool().Draw(t, "prefixed"), separator: rapid.SampledFrom([]string{"_", "__"}).Draw(t, "separator"),
+			longest: rapid.SampledFrom([]int{13, 16, 64}).Draw(t, "longest"), upstreams: ups,
+		}
 		var all []listed
 		has := map[owned]bool{}
 		for _, u := range ups {
 			l := listed{upstream: u}
-			for _, tool := range rapid.SliceOfNDistinct(name, 0, 5, rapid.ID[string]).Draw(t, "tools of "+u) {
+			for _, tool := range rapid.SliceOfNDistinct(rapid.OneOf(name, rapid.StringMatching(`[ab_]{9,11}`)), 0, 5, rapid.ID[string]).Draw(t, "tools of "+u) {
 				l.elements = append(l.elements, []byte(fmt.Sprintf(`{ "x": 1.0, "name" : %q,"_meta":{"n":%q}}`, tool, u)))
 				has[owned{u, tool}] = true
 			}
@@ -92,14 +97,20 @@ func TestMergedNamesLeadBack(t *testing.T) {
 			if want := fmt.Sprintf(`{ "x": 1.0, "name" : %q,"_meta":{"n":%q}}`, e.shown, e.upstream); string(e.raw) != want {
 				t.Fatalf("bytes changed: %s, want %s", e.raw, want)
 			}
+			if n.prefixed && len(e.shown) > n.longest {
+				t.Fatalf("%s is too long", e.shown)
+			}
+			if full := n.shown(kinds[tools].subject, e.upstream, e.name); full != e.shown && !n.mayBeShort(tools, e.shown) {
+				t.Fatalf("%s would not be looked for", e.shown)
+			}
 			for _, o := range n.readings(e.shown) {
-				if o != e.owned && has[o] {
+				if o != e.owned && has[o] && n.offered(tools, n.shown(kinds[tools].subject, o.upstream, o.name)) == e.shown {
 					t.Fatalf("%s could be %v too", e.shown, o)
 				}
 			}
 		}
 		for o := range has { // nothing is lost but what is in doubt
-			shown := n.shown(kinds[tools].subject, o.upstream, o.name)
+			shown := n.offered(tools, n.shown(kinds[tools].subject, o.upstream, o.name))
 			if !seen[shown] && !m.doubt[shown] {
 				t.Fatalf("%v is lost", o)
 			}

@@ -58,8 +58,11 @@ type Options struct {
 	// there are several upstreams, nothing of the gateway's where there is one.
 	Instructions string
 	Namespace    Namespace
-	Separator    string     // default "__"
-	Upstreams    []Upstream // in the order in which their entries are listed
+	Separator    string // default "__"
+	// MaxToolName is how many bytes a tool name with its prefix may have in a list; those that
+	// are longer are shortened. Default DefaultMaxToolName.
+	MaxToolName int
+	Upstreams   []Upstream // in the order in which their entries are listed
 
 	Audit         *audit.Log // nil: no log
 	AuditContinue bool       // audit.on_failure: continue
@@ -113,6 +116,7 @@ func (o Options) checked() (Options, error) {
 		seen[u.Name] = true
 	}
 	o.Name, o.Separator = cmp.Or(o.Name, "sallyport"), cmp.Or(o.Separator, "__")
+	o.MaxToolName = cmp.Or(o.MaxToolName, DefaultMaxToolName)
 	o.SessionIdle = cmp.Or(o.SessionIdle, 15*time.Minute)
 	o.MaxStateless = cmp.Or(o.MaxStateless, 32)
 	o.StartTimeout = cmp.Or(o.StartTimeout, 15*time.Second)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -44,6 +45,37 @@ func TestB075HiddenIsRefusedAsDenied(t *testing.T) {
 	if b.saw("tools/call") {
 		t.Error("a denied call reached the server")
 	}
+}
+
+// Where a policy hides what it denies, calling does not tell what exists: neither a tool, nor
+// an upstream, nor a prompt.
+func TestRefusalsDoNotTellWhatIsHidden(t *testing.T) {
+	r := newRig(t, Options{}, toolServer("a", "look", "secret"), library("b", nil, nil, ""))
+	k := r.stdio(newCaller(t, "local", `
+p:
+  hide_denied_tools: true
+  hide_denied_prompts: true
+  rules: [{name: looks, effect: allow, tools: [a__look]}]
+`, nil))
+	k.initialize()
+	for method, names := range map[string][]string{
+		"tools/call":  {"a__secret", "a__absent", "b__show", "b__absent", "absent", "c__show"},
+		"prompts/get": {"b__p", "b__absent", "a__absent", "absent"},
+	} {
+		first := ""
+		for _, name := range names {
+			got := k.call(`{"jsonrpc":"2.0","id":2,"method":"` + method + `","params":{"name":"` + name + `"}}`)
+			got = strings.ReplaceAll(got, "'"+name+"'", "'NAME'")
+			got = regexp.MustCompile(`"call":\d+`).ReplaceAllString(got, `"call":0`)
+			if first == "" {
+				first = got
+			}
+			if got != first || !strings.Contains(got, "[sallyport blocked]") {
+				t.Errorf("%s %s: %s\nand %s: %s", method, names[0], first, name, got)
+			}
+		}
+	}
+	k.close()
 }
 
 // What nobody has is an error of the protocol, and on record.

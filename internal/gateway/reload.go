@@ -133,11 +133,7 @@ func (s *session) swap(next *setup) (gone []*link) {
 			delete(s.links, name)
 		}
 	}
-	for k := range kindCount {
-		clear(s.catalogue.lists[k])
-		s.catalogue.merged[k] = nil
-		s.catalogue.changes[k]++
-	}
+	s.dropAll()
 	for _, p := range next.places {
 		if s.era == upstream.Handshake && s.greeted && !s.ended && s.links[p.Name] == nil {
 			l := s.newLink(p)

@@ -122,6 +122,13 @@ func (c *call) toPlace(p *place, done func(*place)) {
 // has resources at all.
 func (s *session) resourceAt(ctx context.Context, u *setup, uri string) (p *place, why string) {
 	shown := quote.Value(uri, 200)
+	only, all := s.onlyOne(ctx, u)
+	s.mu.Lock()
+	link, seen := s.catalogue.links[uri]
+	s.mu.Unlock()
+	if only != nil && all && (!seen || link == only) {
+		return only, "" // nobody has to wait for lists
+	}
 	list := s.known(ctx, resources)
 	if list.doubt[uri] {
 		return nil, "resource " + shown + " is one of several upstreams: none of them is meant for certain"
@@ -140,29 +147,32 @@ func (s *session) resourceAt(ctx context.Context, u *setup, uri string) (p *plac
 			return u.place(name), ""
 		}
 	}
-	s.mu.Lock()
-	link, seen := s.catalogue.links[uri]
-	s.mu.Unlock()
 	if seen && link != nil && u.place(link.Name) == link {
 		return link, ""
 	}
 	if len(fits) > 1 || seen {
 		return nil, "resource " + shown + " could be of several upstreams: none of them is meant for certain"
 	}
-	var only *place
-	for _, l := range s.openAll(ctx, u, false) {
+	if only == nil {
+		return nil, "resource " + shown + " is not known"
+	}
+	return only, ""
+}
+
+// onlyOne is the upstream that has resources if no other has. all says that no upstream is
+// absent, which might.
+func (s *session) onlyOne(ctx context.Context, u *setup) (only *place, all bool) {
+	open := s.openAll(ctx, u, false)
+	for _, l := range open {
 		if !l.hello.has[resources] {
 			continue
 		}
 		if only != nil {
-			return nil, "resource " + shown + " is not known"
+			return nil, false
 		}
 		only = l.place
 	}
-	if only == nil {
-		return nil, "resource " + shown + " is not known: no upstream has resources"
-	}
-	return only, ""
+	return only, len(open) == len(u.places)
 }
 
 // notice takes from a result what leads to its upstream later: links to resources, and
@@ -171,7 +181,7 @@ func (s *session) notice(l *link, c *call, m mcp.Message) {
 	if m.Result == nil {
 		return
 	}
-	s.noticeTask(l, c, m)
+	s.noticeTask(c, m)
 	if s.setup().naming.passes() {
 		return
 	}

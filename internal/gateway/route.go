@@ -3,8 +3,11 @@ package gateway
 import (
 	"context"
 
+	"github.com/sallyport-dev/sallyport"
+	"github.com/sallyport-dev/sallyport/audit"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/quote"
+	"github.com/sallyport-dev/sallyport/internal/upstream"
 )
 
 // owner says which upstream a shown name belongs to. A name that one upstream alone could
@@ -13,10 +16,10 @@ import (
 func (s *session) owner(ctx context.Context, u *setup, k kind, shown string) (o owned, why string) {
 	readings := u.naming.readings(shown)
 	what := map[kind]string{tools: "tool ", prompts: "prompt "}[k] + quote.Value(shown, 100)
-	switch len(readings) {
-	case 0:
+	switch {
+	case len(readings) == 0:
 		return o, "unknown " + what
-	case 1:
+	case len(readings) == 1 && !u.naming.mayBeShort(k, shown):
 		return readings[0], ""
 	}
 	m := s.known(ctx, k)
@@ -41,6 +44,9 @@ func (c *call) named(k kind) {
 	if !u.naming.passes() {
 		var why string
 		if o, why = s.owner(c.ctx, u, k, name); why != "" {
+			if c.refusedAsHidden(k, name) {
+				return
+			}
 			c.refuse(mcp.CodeInvalidParams, c.m.Method, name, why)
 			return
 		}
@@ -56,6 +62,34 @@ func (c *call) named(k kind) {
 		edits = []mcp.Edit{{Path: []string{"params", "name"}, Value: rawText(o.name)}}
 	}
 	c.to(u.place(o.upstream), nil, edits...)
+}
+
+// refusedAsHidden refuses a name that leads to no upstream as what the policy denies, if that
+// hides what it denies: the answer does not say what exists.
+func (c *call) refusedAsHidden(k kind, name string) bool {
+	s := c.s
+	j := sallyport.Call{Subject: kinds[k].subject, Name: name}
+	if !s.engine.Hidden(j) {
+		return false
+	}
+	d := s.engine.Decide(c.ctx, j)
+	defer s.engine.Forget(d.ID)
+	if d.Runs() { // the policy has just changed
+		return false
+	}
+	c.recordRefusal(c.m.Method, name, d.Reason)
+	d.Reason = audit.RedactText(d.Reason)
+	data, err := d.MarshalJSON()
+	if err != nil {
+		data = nil
+	}
+	text := "[sallyport blocked] " + d.Reason
+	if c.m.Method == "tools/call" {
+		c.box.finish(mcp.ToolRefusal(c.m.ID, text, data, s.era == upstream.Stateless))
+	} else {
+		c.box.finish(mcp.ErrorResponse(c.m.ID, mcp.CodeRefused, text, data))
+	}
+	return true
 }
 
 // complete takes a completion to the upstream of the prompt or resource that it is about.
@@ -80,6 +114,9 @@ func (c *call) complete() {
 		name, _ := mcp.Str(ref[1])
 		o, why := s.owner(c.ctx, u, prompts, name)
 		if why != "" {
+			if c.refusedAsHidden(prompts, name) {
+				return
+			}
 			c.refuse(mcp.CodeInvalidParams, c.m.Method, name, why)
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-dev/sallyport/internal/mcp"
+	"github.com/sallyport-dev/sallyport/internal/streamhttp"
 	"github.com/sallyport-dev/sallyport/internal/upstream"
 )
 
@@ -123,6 +124,9 @@ func (c *conn) Do(ctx context.Context, m mcp.Message, onMessage func(mcp.Message
 		case errors.As(o.err, &rpc):
 			return message(string(mcp.ErrorResponse(m.ID, rpc.code, rpc.text, nil))), nil
 		case o.err != nil:
+			if errors.Is(o.err, streamhttp.ErrSessionLost) {
+				c.die(fmt.Errorf("%w: %w", upstream.ErrDied, streamhttp.ErrSessionLost))
+			}
 			return mcp.Message{}, o.err
 		}
 		return message(`{"jsonrpc":"2.0","id":` + m.ID.Raw() + `,"result":` + o.result + `}`), nil

@@ -164,13 +164,28 @@ func (s *session) drain(ctx context.Context) {
 
 // end ends the session: what is open is answered with an error, and the conversations are
 // closed. It returns when they are.
-func (s *session) end(why string) {
+func (s *session) end(why string) { s.endIf(why, func() bool { return true }) }
+
+// endFree is end for a session in which nothing is open. false: something is, or has just
+// begun.
+func (s *session) endFree(why string) bool {
+	return s.endIf(why, func() bool { return len(s.everyCall) == 0 })
+}
+
+// endIf is end if may, which is called with mu held, says so. It reports whether the session
+// has ended.
+func (s *session) endIf(why string, may func() bool) bool {
 	s.mu.Lock()
-	if s.ended {
+	switch {
+	case s.ended:
 		s.mu.Unlock()
-		return
+		return true
+	case !may():
+		s.mu.Unlock()
+		return false
 	}
 	s.ended = true
+	s.dropAll()
 	links := append([]*link(nil), s.replaced...)
 	for _, l := range s.links {
 		links = append(links, l)
@@ -209,6 +224,7 @@ func (s *session) end(why string) {
 	s.cancel(errEnded)
 	s.engine.End()
 	s.closeDesk()
+	return true
 }
 
 // delivered waits until the last answers are with the client's transport, which does not

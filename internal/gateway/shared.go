@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -192,6 +193,9 @@ func (v *view) Do(ctx context.Context, m mcp.Message, onMessage func(mcp.Message
 			onMessage(n)
 		}
 	})
+	if errors.Is(err, upstream.ErrNotTaken) {
+		v.end(v.k.conn.Err()) // whoever makes it again wants another conversation
+	}
 	if err != nil {
 		return answer, err
 	}

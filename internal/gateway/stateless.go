@@ -95,8 +95,8 @@ func (g *Gateway) statelessSession(caller Caller, greeting []byte, key stateless
 		}
 	}
 	g.mu.Unlock()
-	if victim != nil {
-		victim.end("it was not used")
+	if victim != nil && !victim.endFree("it was not used") {
+		return g.statelessSession(caller, greeting, key) // a call was faster: another has to go
 	}
 	if s != nil {
 		return s, nil
@@ -105,7 +105,7 @@ func (g *Gateway) statelessSession(caller Caller, greeting []byte, key stateless
 	if err != nil {
 		return nil, err
 	}
-	s.version = mcp.V20260728
+	s.version, s.last = mcp.V20260728, time.Now()
 	g.mu.Lock()
 	if other := g.stateless[caller.Name][key]; other != nil { // somebody was faster
 		g.mu.Unlock()
@@ -157,11 +157,4 @@ func (s *session) used() {
 	}
 }
 
-func (s *session) endUnused() {
-	s.mu.Lock()
-	free := len(s.everyCall) == 0
-	s.mu.Unlock()
-	if free {
-		s.end("it was not used")
-	}
-}
+func (s *session) endUnused() { s.endFree("it was not used") }

@@ -300,7 +300,7 @@ func (ch *channel) statelessFor(m mcp.Message) (*session, []byte) {
 func unsupported(id mcp.ID, requested string) []byte {
 	data := append([]byte(`{"supported":`), rawTexts(versions)...)
 	data = append(append(append(data, `,"requested":`...), rawText(requested[:min(len(requested), 64)])...), '}')
-	return mcp.ErrorResponse(id, streamhttp.CodeUnsupportedVersion, "Unsupported protocol version", data)
+	return mcp.ErrorResponse(id, streamhttp.CodeUnsupportedVersion, said+"Unsupported protocol version", data)
 }
 
 // line is the way back for one message on stdio.

@@ -43,7 +43,7 @@ func createdTask(result []byte) string {
 }
 
 // noticeTask keeps the progress token of a call that became a task.
-func (s *session) noticeTask(l *link, c *call, m mcp.Message) {
+func (s *session) noticeTask(c *call, m mcp.Message) {
 	if c.m.Method != "tools/call" || createdTask(m.Result) == "" {
 		return
 	}
@@ -64,7 +64,7 @@ func (s *session) noticeTask(l *link, c *call, m mcp.Message) {
 		}
 		delete(s.taskTokens, key)
 	}
-	s.taskTokens[g.id.Key()] = taskToken{l, g.token}
+	s.taskTokens[g.id.Key()] = taskToken{g.at.Load(), g.token}
 }
 
 // task takes a request about a task to the upstream that gave it.

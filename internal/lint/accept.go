@@ -60,7 +60,7 @@ func (k *check) accept(found []Finding) Report {
 }
 
 // moreWithTools are codes that are also found without tool lists, but fewer.
-var moreWithTools = map[string]bool{"SP301": true, "SP303": true, "SP305": true}
+var moreWithTools = map[string]bool{"SP111": true, "SP301": true, "SP303": true, "SP305": true}
 
 // mayBeHidden reports codes whose findings depend on what this run was given: that they
 // are not there proves nothing.

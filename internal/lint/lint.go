@@ -53,6 +53,7 @@ func Check(c *config.Config, opt Options) Report {
 	k.secrets()
 	k.contracts()
 	k.prefixes()
+	k.misnamed()
 	for _, p := range k.policies {
 		k.policy(p)
 	}

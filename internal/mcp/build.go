@@ -2,6 +2,10 @@ package mcp
 
 import "strconv"
 
+// Said is what every text begins with that the gateway itself says to a client, a model or a
+// server: nobody takes it for another's.
+const Said = "[sallyport] "
+
 // ErrorResponse builds an error response. A zero id gives "id":null. data is raw JSON
 // and may be nil.
 func ErrorResponse(id ID, code int, message string, data []byte) []byte {

@@ -122,3 +122,12 @@ func RequestVersion(m Message) string {
 	version, _ := Str(member(member(m.Params, "_meta"), "io.modelcontextprotocol/protocolVersion"))
 	return version
 }
+
+// IsLogLevel reports whether s is one of the levels of logging (2025-11-25, "Logging").
+func IsLogLevel(s string) bool {
+	switch s {
+	case "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency":
+		return true
+	}
+	return false
+}

@@ -49,14 +49,22 @@ func (b *Book) List(ctx context.Context, s *sallyport.Session, c Capabilities, t
 		known.Later = !known.First.IsZero() && known.First.Before(b.opened)
 		known.Hint = "a person can see the difference with: sallyport pins diff --upstream " + b.named()
 		var err error
+		changed := ""
 		notices, err = s.PinKnown(b.name, tools, known, func(r sallyport.PinReport) error {
 			f.wrappedAs(b.name)
 			var err error
+			if len(f.Sets) == 0 && r.First {
+				changed = b.another()
+			}
 			if events, err = f.apply(c, r, b.now()); err != nil {
 				return err
 			}
 			return save()
 		})
+		if changed != "" {
+			notices = append(notices, contract.Notice{Warning: true, Text: changed})
+			events = append(events, Event{Detail: changed})
+		}
 		return err
 	})
 	if err != nil {

@@ -104,3 +104,47 @@ func TestB102NamesAndServersAreNotInterchangeable(t *testing.T) {
 		}
 	}
 }
+
+// B102: who stands behind a name that another server had is said once, loudly and on record.
+func TestB102AnotherServerUnderTheSameNameIsTold(t *testing.T) {
+	store := open(t, storeDir(t))
+	told := func(u Upstream, name, caps string) string {
+		t.Helper()
+		book, err := store.Book(u, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		notices, events, err := book.List(context.Background(), newSession(t), CapabilitiesOf(value(t, caps)), toolsOf(t, `{"name":"read"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := ""
+		for _, n := range notices {
+			if n.Warning && strings.Contains(n.Text, "another way than before") {
+				text = n.Text
+			}
+		}
+		if on := strings.Contains(fmt.Sprintf("%+v", events), "another way than before"); on != (text != "") {
+			t.Errorf("the record and the log differ: %+v, %q", events, text)
+		}
+		return text
+	}
+	old, now := Command([]string{"node", "old.js", "--token=hush"}), URL("https://a.example/mcp?key=hush")
+	for _, c := range []struct {
+		u          Upstream
+		name, caps string
+		told       bool
+	}{
+		{old, "mail", `{}`, false},
+		{old, "mail", `{"roots":{}}`, false},
+		{now, "notes", `{}`, false},
+		{URL("https://b.example/mcp"), "mail", `{}`, true},
+		{URL("https://b.example/mcp"), "mail", `{"roots":{}}`, false},
+		{old, "mail", `{}`, false},
+	} {
+		got := told(c.u, c.name, c.caps)
+		if (got != "") != c.told || c.told && (!strings.Contains(got, "'node old.js --token=…'") || !strings.Contains(got, "'https://b.example/mcp'")) || strings.Contains(got, "hush") {
+			t.Errorf("%s as %s: %q", c.u.shown, c.name, got)
+		}
+	}
+}

@@ -289,7 +289,7 @@ policies:
     hide_denied_tools: true
     hide_denied_prompts: true
     rules:
-      - {effect: allow, tools: ["srv__echo", "srv__delete_customer", "send_email"]}
+      - {effect: allow, tools: ["srv__echo", "srv__delete_customer", "srv__unlisted", "send_email"]}
       - {effect: allow, prompts: ["srv__greet"]}
       - {effect: allow, resources: ["shown:a"]}
 tools: {echo: {max_calls: 1}, delete_customer: {max_calls: 0}}

@@ -21,6 +21,14 @@ func (r *Relay) judge(c *call, m mcp.Message) (why string) {
 		return r.judgeURI(c, m)
 	case "resources/unsubscribe":
 		return r.judgeUnsubscribe(c, m)
+	case "logging/setLevel":
+		level := ""
+		if f, err := mcp.Fields(m.Params, "level"); err == nil {
+			level, _ = mcp.Str(f[0])
+		}
+		if !mcp.IsLogLevel(level) {
+			return "params.level is no level of logging"
+		}
 	case "completion/complete":
 		return r.judgeCompletion(c, m)
 	case "subscriptions/listen":

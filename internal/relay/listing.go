@@ -271,6 +271,7 @@ func (r *Relay) listFailed(l *listing, why string) {
 	r.mu.Unlock()
 	r.log.Warn("tools cannot be listed", "server", r.opt.Upstream, "reason", why)
 	for _, c := range held {
+		r.opt.Session.Forget(c.decision.ID)
 		c.decision = sallyport.Decision{Check: sallyport.CheckPin, Reason: why + ", so no call of them can be judged"}
 		r.recordVerdict(c, "denied")
 		r.refuse(c)

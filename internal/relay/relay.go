@@ -12,6 +12,7 @@ import (
 	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/audit"
 	"github.com/sallyport-dev/sallyport/internal/approval"
+	"github.com/sallyport-dev/sallyport/internal/lograte"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/pins"
 	"github.com/sallyport-dev/sallyport/internal/stdio"
@@ -167,6 +168,7 @@ func New(opt Options) *Relay {
 	if opt.TaskGrace == 0 {
 		opt.TaskGrace = 5 * time.Minute
 	}
+	opt.Log = lograte.New(opt.Log)
 	r := &Relay{
 		opt: opt, log: opt.Log,
 		calls: make(map[string]*call), cancelled: make(map[string]*call), asked: make(map[string]asked), prompts: make(map[string]*prompt), onScreen: make(map[string]*prompt),

@@ -128,6 +128,11 @@ func (r *Relay) serverRequest(m mcp.Message, about mcp.ID) {
 		r.queue(mcp.ErrorResponse(m.ID, mcp.CodeInvalidRequest, "[sallyport] the request could not be recorded", nil))
 		return
 	}
+	m, err := withoutLinks(m, paramsOf(m))
+	if err != nil {
+		r.queue(mcp.ErrorResponse(m.ID, mcp.CodeInvalidParams, "[sallyport] the question cannot be read", nil))
+		return
+	}
 	if why := r.hostedRequest(m); why != "" {
 		r.queue(mcp.ErrorResponse(m.ID, mcp.CodeInvalidParams, "[sallyport] "+why, nil))
 		return
@@ -172,6 +177,11 @@ func (r *Relay) serverNotification(m mcp.Message, about mcp.ID) {
 	}
 	if !observe(m.Method, 0, m.Params) {
 		r.log.Warn("a notification of the server is dropped: it could not be recorded", "method", m.Method)
+		return
+	}
+	m, err := withoutLinks(m, paramsOf(m))
+	if err != nil {
+		r.log.Warn("a notification of the server is dropped: its questions cannot be read", "method", m.Method)
 		return
 	}
 	switch m.Method {
@@ -251,6 +261,10 @@ func (r *Relay) answer(c *call, m mcp.Message) {
 	v, err := doc.Parse(body, doc.Limits{})
 	if err != nil {
 		r.answerError(c, "the server's answer could not be recorded: "+err.Error())
+		return
+	}
+	if m, err = withoutLinks(m, v); err != nil {
+		r.answerError(c, "the server's questions cannot be read")
 		return
 	}
 	r.observeAnswer(c, v, body, isError)

@@ -89,7 +89,7 @@ func (k *call) post(ctx context.Context, params map[string]string) (mcp.Message,
 	case resp.StatusCode == http.StatusNotFound && k.session != "":
 		_ = resp.Body.Close()
 		s.end()
-		return mcp.Message{}, ErrSessionLost
+		return mcp.Message{}, ErrNotTaken
 	case resp.StatusCode < 200 || resp.StatusCode >= 300:
 		defer s.end()
 		return k.refused(ctx, resp, t)

@@ -26,6 +26,7 @@ type Exchange struct {
 	post  *post
 	index int // within the batch
 	state exchangeState
+	taken chan struct{} // closed by Taken, under post.mu; nil outside of batches
 }
 
 type exchangeState uint8
@@ -96,7 +97,23 @@ func (x *Exchange) ReplyStatus(status int, frame []byte) error {
 	return x.post.reply(x, status, m)
 }
 
-// Drop ends a request that gets no answer, because the client has cancelled it.
+// Taken says that the request is known to who serves it: what cancels it may come. In a batch a
+// cancellation waits for the requests before it, until then or until Serve returns.
+func (x *Exchange) Taken() {
+	if x.taken == nil {
+		return
+	}
+	x.post.mu.Lock()
+	defer x.post.mu.Unlock()
+	select {
+	case <-x.taken:
+	default:
+		close(x.taken)
+	}
+}
+
+// Drop ends a request that gets no answer, because the client has cancelled it. In a batch it
+// gets an error: whoever sent the batch waits for as many answers as it has requests.
 func (x *Exchange) Drop() error { return x.post.reply(x, http.StatusOK, mcp.Message{}) }
 
 // Done is closed when the connection that the message came on is gone before the answer

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -189,13 +190,19 @@ func (r *rig) try(ctx context.Context, method, body string, headers ...string) (
 	return r.client.Do(req)
 }
 
-// text reads and closes a body.
+// marked is what an error says: the handler's own words, or those that the tests' gateway has.
+var marked = regexp.MustCompile(`"message":"(\[sallyport\] |no"|Method not found")`)
+
+// text reads and closes a body. An error of the handler's own in it says so.
 func text(t testing.TB, resp *http.Response) string {
 	t.Helper()
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if bytes.Contains(b, []byte(`"error":{`)) && !marked.Match(b) {
+		t.Errorf("the gateway's own words are not marked: %s", b)
 	}
 	return string(b)
 }

@@ -97,6 +97,9 @@ func (p *post) reply(x *Exchange, status int, m mcp.Message) error {
 		p.mu.Unlock()
 		return nil
 	}
+	if m.Raw == nil && p.batch {
+		m.Raw = mcp.ErrorResponse(x.Message.ID, mcp.CodeInternal, mcp.Said+"the request was cancelled", nil)
+	}
 	ends := p.begun(m)
 	p.ends = p.ends || ends // before anybody writes the answer
 	p.left--
@@ -159,6 +162,7 @@ func (p *post) deliver(x *Exchange, status int, raw []byte) error {
 // serve hands one request to the gateway and sees to it that it has an answer afterwards.
 func (p *post) serve(x *Exchange, s *Session) {
 	defer p.h.served(x.Caller.Name)
+	defer x.Taken()
 	if s != nil {
 		defer s.release()
 	}
@@ -166,7 +170,7 @@ func (p *post) serve(x *Exchange, s *Session) {
 		if v := recover(); v != nil {
 			p.h.panicked(v)
 		}
-		_ = x.Reply(mcp.ErrorResponse(x.Message.ID, mcp.CodeInternal, "the request was not answered", nil))
+		_ = x.Reply(mcp.ErrorResponse(x.Message.ID, mcp.CodeInternal, mcp.Said+"the request was not answered", nil))
 	}()
 	p.h.opt.Serve(x.ctx, x)
 }

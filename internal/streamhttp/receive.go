@@ -40,7 +40,7 @@ func (h *Handler) post(out *writer, r *http.Request, caller Caller) {
 		out.busy(no.status, no.id, no.text)
 		return
 	}
-	_ = out.json(no.status, mcp.ErrorResponse(no.id, no.code, no.text, no.data))
+	_ = out.json(no.status, mcp.ErrorResponse(no.id, no.code, mcp.Said+no.text, no.data))
 }
 
 // readBody reads the body of a POST within its limits.
@@ -235,6 +235,7 @@ func (h *Handler) serve(out *writer, r *http.Request, caller Caller, s *Session,
 // false if the one message was refused, and that was written.
 func (h *Handler) serveEach(p *post, like Exchange, messages []mcp.Message) bool {
 	index := 0
+	var before []chan struct{}
 	for _, m := range messages {
 		x := like
 		x.Message, x.post, x.index = m, p, index
@@ -244,8 +245,17 @@ func (h *Handler) serveEach(p *post, like Exchange, messages []mcp.Message) bool
 			if held != nil && !held.use() { // it has just ended, and with it the context
 				held = nil
 			}
+			if p.batch {
+				x.taken = make(chan struct{})
+				before = append(before, x.taken)
+			}
 			go p.serve(&x, held)
 			continue
+		}
+		if m.Method == "notifications/cancelled" {
+			for _, taken := range before {
+				<-taken
+			}
 		}
 		x.post = newPost(h, p.out, p.accept, p.session, 0)
 		h.serveOneWay(&x)
@@ -262,7 +272,7 @@ func (h *Handler) serveOneWay(x *Exchange) {
 	defer func() {
 		if v := recover(); v != nil {
 			h.panicked(v)
-			_ = x.ReplyStatus(http.StatusInternalServerError, mcp.ErrorResponse(mcp.ID{}, mcp.CodeInternal, "the message was not taken", nil))
+			_ = x.ReplyStatus(http.StatusInternalServerError, mcp.ErrorResponse(mcp.ID{}, mcp.CodeInternal, mcp.Said+"the message was not taken", nil))
 		}
 	}()
 	h.opt.Serve(x.ctx, x)

@@ -121,7 +121,7 @@ func (o *writer) json(status int, body []byte) error {
 
 // refuse answers with a JSON-RPC error.
 func (o *writer) refuse(status int, id mcp.ID, code int, text string) {
-	_ = o.json(status, mcp.ErrorResponse(id, code, text, nil))
+	_ = o.json(status, mcp.ErrorResponse(id, code, mcp.Said+text, nil))
 }
 
 func (o *writer) notAllowed(methods string) {

@@ -158,6 +158,7 @@ func TestB072Batches(t *testing.T) {
 	}
 	const note = `{"jsonrpc":"2.0","method":"notifications/x"}`
 	const answer = `{"jsonrpc":"2.0","id":9,"result":{}}`
+	const cancelledAnswer = `{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"[sallyport] the request was cancelled"}}`
 	for _, c := range []struct {
 		name, session, body string
 		status              int
@@ -168,8 +169,8 @@ func TestB072Batches(t *testing.T) {
 		{"with a notification", old, " [" + note + "," + echo("1") + "]", 200, `[{"jsonrpc":"2.0","id":1,"result":{"n":1}}]`},
 		{"notifications", old, "[" + note + "," + note + "]", 202, ""},
 		{"responses", old, "[" + answer + "]", 202, ""},
-		{"one is dropped", old, `[{"jsonrpc":"2.0","id":3,"method":"test/drop"},` + echo("1") + "]", 200, `[{"jsonrpc":"2.0","id":1,"result":{"n":1}}]`},
-		{"all are dropped", old, `[{"jsonrpc":"2.0","id":3,"method":"test/drop"}]`, 202, ""},
+		{"one is dropped", old, `[{"jsonrpc":"2.0","id":3,"method":"test/drop"},` + echo("1") + "]", 200, `[` + cancelledAnswer + `,{"jsonrpc":"2.0","id":1,"result":{"n":1}}]`},
+		{"all are dropped", old, `[{"jsonrpc":"2.0","id":3,"method":"test/drop"}]`, 200, `[` + cancelledAnswer + `]`},
 		{"responses beside requests", old, "[" + answer + "," + echo("1") + "]", 400, "-32600"},
 		{"empty", old, "[]", 400, "-32600"},
 		{"nested", old, "[[" + echo("1") + "]]", 400, "-32600"},

@@ -2,12 +2,14 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/sallyport-dev/sallyport/internal/mcp"
+	"github.com/sallyport-dev/sallyport/internal/streamhttp"
 )
 
 // wire carries the messages of one conversation.
@@ -107,6 +109,9 @@ func (c *conversation) begin() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over {
+		if errors.Is(c.err, streamhttp.ErrSessionLost) {
+			return notTaken(c.err)
+		}
 		return c.err
 	}
 	c.busy++

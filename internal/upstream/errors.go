@@ -21,6 +21,10 @@ var (
 	ErrIdle = errors.New("the conversation ended because it was idle")
 	// ErrDied: the process ended, closed its output, or the session is lost.
 	ErrDied = errors.New("the conversation with the server is over")
+	// ErrNotTaken is the ErrDied of a request of which nothing was done: the server answered
+	// 404 for its session, or the request was not sent, because the session was lost before.
+	// It may be made again in another conversation.
+	ErrNotTaken = errors.New("the server no longer knows the session and did not take the request")
 	// ErrTooMany: there are as many conversations as are allowed.
 	ErrTooMany = errors.New("too many conversations with this server: max_sessions of the upstream bounds them")
 	// ErrShare: the caller has as many of them as one may have.
@@ -44,6 +48,10 @@ var (
 	// ErrNotSent: the message is not what the method takes.
 	ErrNotSent = errors.New("the message cannot be sent")
 )
+
+// notTaken is why, of a request of which nothing was done. The conversation itself never ends
+// with it: other requests were taken.
+func notTaken(why error) error { return fmt.Errorf("%w (%w)", why, ErrNotTaken) }
 
 // Paused is why a server that failed is not tried: its pause is not over.
 type Paused struct {

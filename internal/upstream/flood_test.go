@@ -5,10 +5,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/sallyport-dev/sallyport/internal/lograte"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/stdio"
 )
@@ -65,7 +67,8 @@ func TestRefusalsAreBounded(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	s := newServer(t, Options{Name: "flood", URL: server.URL, Log: testLog(t)})
+	var log logText
+	s := newServer(t, Options{Name: "flood", URL: server.URL, Log: log.logger()})
 	c := open(t, s, Client{Era: Handshake, Params: []byte(`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)}, nil)
 	do(t, c, req(1, "test/flood", "{}"), nil)
 	<-flooded
@@ -73,6 +76,9 @@ func TestRefusalsAreBounded(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	close(release)
+	if n := strings.Count(log.String(), "dropped a message that is not valid"); n != lograte.PerMinute {
+		t.Errorf("%d lines in the log", n)
+	}
 	if n := most.Load(); n == 0 || n > maxRefusals {
 		t.Errorf("%d answers at once", n)
 	}

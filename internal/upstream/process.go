@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sallyport-dev/sallyport/internal/lograte"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/quote"
 	"github.com/sallyport-dev/sallyport/internal/stdio"
@@ -147,7 +148,7 @@ func (p *process) broken(bad *mcp.ParseError) {
 	switch {
 	case bad.ID.IsZero() || bad.Kind == mcp.Notification:
 	case bad.Kind == mcp.Request:
-		p.queue.force(mcp.ErrorResponse(bad.ID, bad.Code, bad.Reason, nil))
+		p.queue.force(mcp.ErrorResponse(bad.ID, bad.Code, mcp.Said+bad.Reason, nil))
 	default:
 		p.answered(bad.ID, outcome{err: fmt.Errorf("%w: %w", ErrBadAnswer, bad)})
 	}
@@ -160,7 +161,7 @@ func (p *process) tooLarge(e *stdio.TooLarge) {
 	switch {
 	case err != nil:
 	case e.Method:
-		p.queue.force(mcp.ErrorResponse(id, mcp.CodeInvalidRequest, "the message is over the limit", nil))
+		p.queue.force(mcp.ErrorResponse(id, mcp.CodeInvalidRequest, mcp.Said+"the message is over the limit", nil))
 	default:
 		p.answered(id, outcome{err: fmt.Errorf("%w: %d bytes", ErrTooLarge, e.Size)})
 	}
@@ -189,7 +190,7 @@ func (p *process) do(ctx context.Context, r *request) (mcp.Message, error) {
 		unsent := p.queue.take(r)
 		p.c.table.remove(r, !unsent)
 		if !unsent && mayCancel(r.m) {
-			p.queue.force(cancelled(r.m.ID))
+			p.queue.force(cancelled(ctx, r.m.ID))
 		}
 		return mcp.Message{}, context.Cause(ctx)
 	}
@@ -221,21 +222,10 @@ func (p *process) stop(ctx context.Context) {
 	<-p.queue.done
 }
 
-// mayCancel reports whether the server may be told that m is cancelled: not for a
-// greeting (2025-11-25, "Cancellation", 2), which a probe is too, and not for what runs as
-// a task (3).
-func mayCancel(m mcp.Message) bool {
-	return m.Method != "initialize" && m.Method != "server/discover" && memberOf(m.Params, "task") == nil
-}
-
-func cancelled(id mcp.ID) []byte {
-	return mcp.NewNotification("notifications/cancelled", []byte(`{"requestId":`+id.Raw()+`}`))
-}
-
-// logFor adds the server's name to each line.
+// logFor adds the server's name to each line, and bounds how many there are of a kind.
 func logFor(log *slog.Logger, name string) *slog.Logger {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return log.With("upstream", quote.Text(name, 64))
+	return lograte.New(log.With("upstream", quote.Text(name, 64)))
 }

@@ -84,7 +84,7 @@ func (h *session) refused(bad *mcp.ParseError) {
 		h.c.s.log.Debug("a refusal is not sent: too many are on their way")
 		return
 	}
-	frame := mcp.ErrorResponse(bad.ID, bad.Code, bad.Reason, nil)
+	frame := mcp.ErrorResponse(bad.ID, bad.Code, mcp.Said+bad.Reason, nil)
 	if !h.start(&h.posting, func() {
 		h.tell(frame)
 		<-h.refuses
@@ -100,7 +100,7 @@ func (h *session) do(ctx context.Context, r *request) (mcp.Message, error) {
 	h.c.table.remove(r, cancel && h.client.Shared())
 	switch {
 	case cancel:
-		h.cancelled(r)
+		h.cancelled(ctx, r)
 		return mcp.Message{}, context.Cause(ctx)
 	case err != nil:
 		return mcp.Message{}, h.failed(err)
@@ -149,12 +149,12 @@ func (h *session) call(ctx context.Context, r *request) (mcp.Message, error) {
 
 // cancelled tells the server of the handshake era that a request is cancelled. In
 // 2026-07-28 it knows by the end of the connection.
-func (h *session) cancelled(r *request) {
+func (h *session) cancelled(ctx context.Context, r *request) {
 	h.mu.Lock()
 	handshake := h.era == Handshake
 	h.mu.Unlock()
 	if handshake && mayCancel(r.m) {
-		h.post(cancelled(r.m.ID))
+		h.post(cancelled(ctx, r.m.ID))
 	}
 }
 
@@ -227,9 +227,12 @@ func (h *session) failed(err error) error {
 	case errors.Is(err, streamhttp.ErrClosed):
 		return h.c.because(ErrClosed)
 	case errors.Is(err, streamhttp.ErrSessionLost):
-		err = fmt.Errorf("%w: %w", ErrDied, err)
-		h.c.end(err)
-		return err
+		why := fmt.Errorf("%w: %w", ErrDied, streamhttp.ErrSessionLost)
+		h.c.end(why)
+		if errors.Is(err, streamhttp.ErrNotTaken) {
+			return notTaken(why)
+		}
+		return why
 	case errors.Is(err, streamhttp.ErrTooLarge):
 		return fmt.Errorf("%w: %w", ErrTooLarge, err)
 	case errors.Is(err, streamhttp.ErrBadMessage), errors.Is(err, streamhttp.ErrMediaType):

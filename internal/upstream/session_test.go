@@ -239,12 +239,15 @@ func TestLostSession(t *testing.T) {
 	mu.Lock()
 	live = ""
 	mu.Unlock()
-	if _, err := c.Do(t.Context(), req(2, "ping", "{}"), nil); !errors.Is(err, ErrDied) {
+	if _, err := c.Do(t.Context(), req(2, "ping", "{}"), nil); !errors.Is(err, ErrDied) || !errors.Is(err, ErrNotTaken) {
 		t.Fatal(err)
 	}
 	<-c.Done()
-	if !errors.Is(c.Err(), ErrDied) {
+	if !errors.Is(c.Err(), ErrDied) || errors.Is(c.Err(), ErrNotTaken) { // of other requests nothing is known
 		t.Error(c.Err())
+	}
+	if _, err := c.Do(t.Context(), req(3, "ping", "{}"), nil); !errors.Is(err, ErrDied) || !errors.Is(err, ErrNotTaken) {
+		t.Error("one that was not sent:", err)
 	}
 	if err := c.Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -333,7 +336,7 @@ func TestEndWaitsForWhatIsBeingSent(t *testing.T) {
 	sent := make(chan error, 1)
 	h.start(&h.posting, func() {
 		<-h.ctx.Done()
-		sent <- h.client.Send(h.hurry, cancelled(mcp.IntID(1)))
+		sent <- h.client.Send(h.hurry, cancelled(h.hurry, mcp.IntID(1)))
 	})
 	if err := c.Close(t.Context()); err != nil {
 		t.Fatal(err)

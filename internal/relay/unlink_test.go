@@ -1,0 +1,78 @@
+package relay
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sallyport-dev/sallyport/internal/mcp"
+)
+
+func TestUnlinked(t *testing.T) {
+	for in, want := range map[string]string{
+		"nothing to do: a [x] (y), 1 < 2, data: 5": "nothing to do: a [x] (y), 1 < 2, data: 5",
+		"see https://x.example/a?b":                "see https[:]//x.example/a?b",
+		"[your bank](HTTPS://evil.example)":        "[your bank] (HTTPS[:]//evil.example)",
+		"[your bank](//evil.example)":              "[your bank] (//evil.example)",
+		"[a][b]\n\n[b]: //evil.example":            "[a][b]\n\n[b] : //evil.example",
+		"<a href='//evil.example'>bank</a>":        "< a href='//evil.example'>bank< /a>",
+		"<https://evil.example>":                   "< https[:]//evil.example>",
+		"Www.evil.example":                         "Www[.]evil.example",
+		"javascript:(1)":                           "javascript[:] (1)",
+		"![i](data:image/png;base64,AA)":           "![i] (data[:]image/png;base64,AA)",
+		"vscode://x, mailto:a@b.example":           "vscode[:]//x, mailto[:]a@b.example",
+	} {
+		if got := unlinked(in); got != want {
+			t.Errorf("%s: got %s, want %s", in, got, want)
+		}
+	}
+}
+
+var link = regexp.MustCompile(`(?i)[a-z]://|\bwww\.|\]\(|\]:|<[a-z/!?]|\b(mailto|javascript):\S`)
+
+func TestNothingOfAnUnlinkedTextIsALink(t *testing.T) {
+	part := rapid.SampledFrom([]string{"http", "s", ":", "//", "/", "[", "]", "(", ")", "<", ">", "a", " ", "www", ".", "mailto", "javascript", "é", "!"})
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(part, 0, 12).Draw(t, "parts"), "")
+		got := unlinked(text)
+		if l := link.FindString(got); l != "" {
+			t.Fatalf("%q became %q: %q is a link", text, got, l)
+		}
+		plain := strings.NewReplacer("[:]", ":", "[.]", ".", " ", "")
+		if plain.Replace(got) != plain.Replace(text) {
+			t.Fatalf("%q became %q: more than that was changed", text, got)
+		}
+	})
+}
+
+// Whatever era a question comes in, no text of it can be followed by a click; names and values
+// of a form's fields stay, and so does the page of a question by URL. What the server said is
+// what is recorded.
+func TestQuestionsHaveNoLinks(t *testing.T) {
+	const question = `{"mode":"form","message":"[bank](https://evil.example/x)","requestedSchema":{"type":"object","properties":{"u":{"type":"string","title":"https://t.example","description":"<b>","default":"https://d.example","enum":["https://e.example"]}}}}`
+	e := newEnds(t, mailConfig, nil)
+	shown := func(about string) {
+		t.Helper()
+		f := e.wantClientPart(`[bank] (https[:]//evil.example/x)",`, about) // the server's name may stand in front
+		for _, part := range []string{`"title":"https[:]//t.example"`, `"description":"< b>"`, `"default":"https://d.example"`, `"enum":["https://e.example"]`} {
+			if !strings.Contains(f, part) {
+				t.Errorf("%s: no %s", f, part)
+			}
+		}
+	}
+	e.fromServer(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":`+question+`}`, mcp.ID{})
+	shown("")
+	const page = `{"jsonrpc":"2.0","id":2,"method":"elicitation/create","params":{"mode":"url","url":"https://ok.example","elicitationId":"x","message":"open it"}}`
+	e.fromServer(page, mcp.ID{})
+	if f := e.wantClientPart(`"url":"https://ok.example"`, ""); !strings.Contains(f, `open it"`) {
+		t.Error(f)
+	}
+	e.fromClient(`{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"p","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)
+	e.wantServer(`{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"p","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)
+	e.fromServer(`{"jsonrpc":"2.0","method":"notifications/tasks","params":{"taskId":"t","inputRequests":{"q":{"method":"elicitation/create","params":`+question+`}}}}`, mcp.ID{})
+	shown("")
+	e.fromServer(`{"jsonrpc":"2.0","id":3,"result":{"resultType":"input_required","requestState":"s","inputRequests":{"q":{"method":"elicitation/create","params":`+question+`}}}}`, mcp.ID{})
+	shown("3")
+}
