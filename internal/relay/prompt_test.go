@@ -259,7 +259,7 @@ func TestAClientThatGoesAwayDenies(t *testing.T) {
 	g.call(1, "send_email", sendToBob)
 	g.isAsked()
 	g.clientIn.Close()
-	if text := g.refused(1, "flow"); !strings.Contains(text, "nobody agreed: the client has gone") {
+	if text := g.refused(1, "flow"); !strings.Contains(text, "nobody agreed: the conversation is ending") {
 		t.Errorf("refusal reads\n%s", text)
 	}
 	g.waitEnd(ClientEnded)
