@@ -123,7 +123,8 @@ func (r *Relay) cannotBeAsked(c *call, err error) {
 // nobodyAgreed refuses a call for good, which a person was to be asked about.
 func (r *Relay) nobodyAgreed(c *call, why string) {
 	c.decision.Verdict = sallyport.Deny
-	c.decision.Reason = strings.TrimPrefix(c.decision.Reason, approval.Lead) + "; " + why
+	c.decision.DryRun = c.decision.DryRun && r.rules.Load().DryRun // a dry policy asks nobody
+	c.decision.Reason = strings.TrimPrefix(strings.TrimPrefix(c.decision.Reason, approval.Lead)+"; "+why, "; ")
 	if c.decision.Check == "" {
 		c.decision.Check = sallyport.CheckApproval
 	}

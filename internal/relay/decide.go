@@ -119,7 +119,8 @@ func (r *Relay) decide(c *call) {
 		return
 	}
 	if c.resume != nil {
-		r.withdraw(c, c.resume.approval.ID, "the call needs no answer any more")
+		r.needsNoYes(c)
+		return
 	}
 	r.settle(c)
 }

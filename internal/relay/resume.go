@@ -139,3 +139,22 @@ func (r *Relay) takeUp(c *call) {
 	}
 	r.answered(c, a.ID, ans)
 }
+
+// needsNoYes goes on with a retry that brings an answer, and is no ask any more: it was
+// refused, or its destination is known by now. What the user was shown and did not agree to
+// does not run all the same.
+func (r *Relay) needsNoYes(c *call) {
+	u, id := c.resume, c.resume.approval.ID
+	c.resume = nil // it counts once
+	ans, why := u.approval.ReadPrompt(u.response)
+	switch {
+	case !c.decision.Runs() || why == "" && ans.Yes:
+		r.withdraw(c, id, "the call needs no answer any more")
+		r.settle(c)
+	case why != "":
+		r.withdraw(c, id, why)
+		r.nobodyAgreed(c, "nobody agreed: "+why)
+	default:
+		r.answered(c, id, ans)
+	}
+}
