@@ -163,7 +163,9 @@ func (d *Desk) settle(ctx context.Context, r Request, ask bool) (out Outcome, er
 			out = Outcome{State: Denied, Approvals: []Approval{*no}, Reason: "the user was asked in this session and said no; it is not asked again"}
 		case t.waiting() >= MaxOpen || !t.room():
 			out = Outcome{State: Denied, Reason: fmt.Sprintf("%d questions wait for an answer already; nothing more is asked until some are answered or have expired", t.waiting())}
-		case !t.count(keyOf("session", d.opt.Caller, d.opt.Session), set.MaxQuestions, now):
+		case t.full(d.session()):
+			out = Outcome{State: Denied, Reason: fmt.Sprintf("questions of %d sessions are counted already, and those of no more; nothing is asked until some have ended", maxSessions)}
+		case !t.count(d.session(), set.MaxQuestions, now):
 			out = Outcome{State: Denied, Reason: fmt.Sprintf("the user was asked %d questions in this session, which is the most (approvals.max_questions)", set.MaxQuestions)}
 		default:
 			a := d.newApproval(t, r, b, now)

@@ -178,11 +178,14 @@ func (t *table) waiting() (n int) {
 	return n
 }
 
-// room drops the oldest that are over, until one more fits. It reports false if all are
-// alive.
+// room drops the oldest that are over, until one more fits, and what was refused last: a no is
+// not forgotten because others ask much. It reports false if all are alive.
 func (t *table) room() bool {
 	for len(t.Approvals) >= maxKept {
-		i := slices.IndexFunc(t.Approvals, (*Approval).over)
+		i := slices.IndexFunc(t.Approvals, func(a *Approval) bool { return a.over() && a.State != Denied })
+		if i < 0 {
+			i = slices.IndexFunc(t.Approvals, (*Approval).over)
+		}
 		if i < 0 {
 			return false
 		}
@@ -191,13 +194,15 @@ func (t *table) room() bool {
 	return true
 }
 
+// full reports that the questions of another session cannot be counted.
+func (t *table) full(session Key) bool {
+	return t.Sessions[session] == nil && len(t.Sessions) >= maxSessions
+}
+
 // count adds a question to a session's, unless that has had its most.
 func (t *table) count(session Key, most int, now time.Time) bool {
 	c := t.Sessions[session]
 	if c == nil {
-		if len(t.Sessions) >= maxSessions {
-			return false
-		}
 		c = &counted{}
 		t.Sessions[session] = c
 	}
