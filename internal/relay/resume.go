@@ -2,6 +2,7 @@ package relay
 
 import (
 	"bytes"
+	"crypto/sha256"
 
 	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/doc"
@@ -78,6 +79,10 @@ func (r *Relay) restore(c *call, m mcp.Message) (mcp.Message, error) {
 		mcp.Edit{Path: []string{"params", "inputResponses"}, Value: c.resume.responses})
 	if err != nil {
 		return m, err
+	}
+	c.state = [32]byte{}
+	if state, ok := mcp.Str(c.resume.state); ok {
+		c.state = sha256.Sum256([]byte(state))
 	}
 	c.decision.ID = c.resume.decision // it goes on
 	r.mu.Lock()
