@@ -154,6 +154,7 @@ func (d *Desk) settle(ctx context.Context, r Request, ask bool) (out Outcome, er
 		}
 		a := t.open(b)
 		no := t.refused(b)
+		open, own := t.waiting(d.opt.Caller)
 		switch {
 		case !ask:
 			out = Outcome{State: Denied, Reason: "nobody said yes to this call as it is now"}
@@ -161,8 +162,8 @@ func (d *Desk) settle(ctx context.Context, r Request, ask bool) (out Outcome, er
 			out = Outcome{State: Asked, Approvals: []Approval{*a}}
 		case no != nil && !set.Reask:
 			out = Outcome{State: Denied, Approvals: []Approval{*no}, Reason: "the user was asked in this session and said no; it is not asked again"}
-		case t.waiting() >= MaxOpen || !t.room():
-			out = Outcome{State: Denied, Reason: fmt.Sprintf("%d questions wait for an answer already; nothing more is asked until some are answered or have expired", t.waiting())}
+		case open >= MaxOpen || own >= MaxOpenOfOne || !t.room():
+			out = Outcome{State: Denied, Reason: fmt.Sprintf("%d questions wait for an answer already; nothing more is asked until some are answered or have expired", open)}
 		case t.full(d.session()):
 			out = Outcome{State: Denied, Reason: fmt.Sprintf("questions of %d sessions are counted already, and those of no more; nothing is asked until some have ended", maxSessions)}
 		case !t.count(d.session(), set.MaxQuestions, now):

@@ -81,3 +81,26 @@ func TestANoIsNotPushedOut(t *testing.T) {
 	r.ask(d, r.request("send_email", mail("carol@partner.example")), Asked)
 	r.ask(d, q, Denied)
 }
+
+// One caller's questions do not keep another from being asked.
+func TestOneCallerDoesNotFillTheQuestionsOfAll(t *testing.T) {
+	r := newRig(t)
+	q := r.request("send_email", mail("bob@partner.example"))
+	s, opened := r.store(), 0
+	for i := range MaxOpen {
+		d := NewDesk(s, DeskOptions{Caller: "noisy", Session: fmt.Sprint(i)})
+		out, err := d.Ask(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.State == Asked {
+			opened++
+		} else if !strings.Contains(out.Reason, "48 questions wait") {
+			t.Errorf("the reason is %q", out.Reason)
+		}
+	}
+	if opened != MaxOpenOfOne {
+		t.Errorf("%d were opened", opened)
+	}
+	r.ask(r.desk(), q, Asked)
+}

@@ -12,6 +12,9 @@ const (
 	// MaxOpen is how many questions may wait for an answer at once, over all sessions.
 	MaxOpen = 64
 
+	// MaxOpenOfOne is how many of them may be one caller's: the rest is for the others.
+	MaxOpenOfOne = 48
+
 	// MaxLasting is how long a yes for the session counts, and how long a no is
 	// remembered, should the session not end before.
 	MaxLasting = 8 * time.Hour
@@ -168,14 +171,17 @@ func (t *table) byID(id string) *Approval {
 	return t.find(func(a *Approval) bool { return a.ID == id })
 }
 
-// waiting counts the questions that are open.
-func (t *table) waiting() (n int) {
+// waiting counts the questions that are open, and those of them that are a caller's.
+func (t *table) waiting(caller string) (n, own int) {
 	for _, a := range t.Approvals {
 		if a.State == Asked {
 			n++
+			if a.Caller == caller {
+				own++
+			}
 		}
 	}
-	return n
+	return n, own
 }
 
 // room drops the oldest that are over, until one more fits, and what was refused last: a no is
