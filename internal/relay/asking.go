@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"context"
 	"strings"
 
 	"github.com/sallyport-dev/sallyport"
@@ -129,4 +130,18 @@ func (r *Relay) nobodyAgreed(c *call, why string) {
 		c.decision.Check = sallyport.CheckApproval
 	}
 	r.settle(c)
+}
+
+// withdraw takes a question back that nobody will answer any more.
+func (r *Relay) withdraw(c *call, id, why string) {
+	if err := r.opt.Desk.Withdraw(context.WithoutCancel(c.ctx), id, why); err != nil {
+		r.log.Error("a question could not be taken back, and ends when its time is over", "approval", id, "error", err)
+	}
+}
+
+// takeBack makes a yes that no call has used one that none can.
+func (r *Relay) takeBack(c *call, id, why string) {
+	if err := r.opt.Desk.TakeBack(context.WithoutCancel(c.ctx), id, why); err != nil {
+		r.log.Error("a yes could not be taken back", "approval", id, "error", err)
+	}
 }
