@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/sallyport-dev/sallyport/internal/streamhttp"
+	"github.com/sallyport-dev/sallyport/internal/upstream"
 )
 
 // A call that the user agreed to and that its server did not take runs once in another
@@ -60,5 +63,33 @@ func TestAnApprovedCallThatWasNotTakenIsMadeAgain(t *testing.T) {
 				t.Errorf("%d calls reached the server, want the one that it did not take and the one that ran", n)
 			}
 		})
+	}
+}
+
+// What the gateway repeats to a server that came back is no call of the client's: the user is
+// not asked about it, however often the server goes away.
+func TestASubscriptionThatIsRepeatedAsksNobody(t *testing.T) {
+	a := library("a", nil, nil, "")
+	o, store := asking(t)
+	r := newRig(t, o, a)
+	c := newCaller(t, "local", `p: {default: allow, rules: [{name: ask-first, effect: ask, resources: ["*"]}]}`, nil)
+	c.Decides, c.AskClient = "p1", true
+	k := r.stdio(c)
+	k.initialize()
+	k.send(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x://a"}}`)
+	k.send(`{"jsonrpc":"2.0","id":` + message(k.next()).ID.Raw() + `,"result":` + yes + `}`)
+	k.wants(k.next(), `{"jsonrpc":"2.0","id":1,"result":{"by":"a"}}`)
+	a.last(t).die(fmt.Errorf("%w: %w", upstream.ErrDied, streamhttp.ErrSessionLost))
+	eventually(t, "it was repeated", func() bool {
+		return strings.Contains(r.log.String(), "refuses what it had taken before")
+	})
+	if open, err := store.List(t.Context()); err != nil || len(open) != 0 {
+		t.Errorf("%d questions are open, %v", len(open), err)
+	}
+	k.close()
+	for line := range k.lines {
+		if strings.Contains(line, "elicitation/create") {
+			t.Errorf("the client is asked %s", line)
+		}
 	}
 }

@@ -19,10 +19,18 @@ var asksAbout = map[string]bool{
 	"tools/call": true, "prompts/get": true, "resources/read": true, "resources/subscribe": true, "subscriptions/listen": true,
 }
 
+type askNobody struct{}
+
+// AskNobody makes a context for requests that no person is to be asked about, because no client
+// has made them: what needs a yes is refused.
+func AskNobody(ctx context.Context) context.Context {
+	return context.WithValue(ctx, askNobody{}, true)
+}
+
 // askable reports that a person can be asked about what was just decided. A request about
 // several resources is not asked about: a yes would have to be one for each of them.
 func (r *Relay) askable(c *call) bool {
-	return r.opt.Desk != nil && !c.decision.Runs() && c.decision.Verdict == sallyport.Ask &&
+	return r.opt.Desk != nil && c.ctx.Value(askNobody{}) == nil && !c.decision.Runs() && c.decision.Verdict == sallyport.Ask &&
 		len(c.judged) == 1 && c.content.Kind() == doc.Absent && asksAbout[c.method]
 }
 
