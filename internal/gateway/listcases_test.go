@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -219,6 +220,7 @@ p:
 func TestB041NamesDoNotDependOnOrder(t *testing.T) {
 	prefix := strings.Repeat("p", 60)
 	names := []string{"get-user", "get_user", prefix + "1", prefix + "2"}
+	var mu sync.Mutex
 	forth, back := true, make(chan struct{}, 1)
 	a := toolServer("a")
 	serve := a.serve
@@ -226,6 +228,8 @@ func TestB041NamesDoNotDependOnOrder(t *testing.T) {
 		if m.Method != "tools/list" {
 			return serve(ctx, c, m, about)
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		select {
 		case <-back:
 			forth = false
