@@ -119,7 +119,7 @@ func (l *Log) rotate(tree *edge) error {
 	}
 	l.first = firstRecord{seq: l.seq + 1, began: time.Now(), rotation: true, before: b}
 	if l.points != nil {
-		l.points.rotated(l.first.seq)
+		l.points.rotated(l.first.seq, len(gone) > 0)
 	}
 	l.advance(line, own)
 	l.clear(gone, append(all, part{name: name, number: number}))

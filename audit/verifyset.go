@@ -165,8 +165,15 @@ func (v *verifier) rotation(h *head, text []byte) bool {
 
 // complete judges what should be there before the first record.
 func (v *verifier) complete() {
-	if v.keptFrom == 0 || v.rep.FirstSeq <= v.keptFrom {
+	if v.keptFrom > 0 && v.rep.FirstSeq > v.keptFrom {
+		v.found.add(1, KindRemoved, "records %d to %d are missing before this line, and rotation keeps them", v.keptFrom, v.rep.FirstSeq-1)
 		return
 	}
-	v.found.add(1, KindRemoved, "records %d to %d are missing before this line, and rotation keeps them", v.keptFrom, v.rep.FirstSeq-1)
+	if v.marks == nil || v.marks.rep.UpTo <= v.marks.start {
+		return // nothing is known to be as it was signed
+	}
+	if kept := max(v.marks.kept, 1); v.rep.FirstSeq > kept {
+		v.found.add(1, KindRemoved, "records %d to %d are missing before this line; that rotation removed them stands only in what no checkpoint covers, after record %d",
+			kept, v.rep.FirstSeq-1, v.marks.rep.UpTo)
+	}
 }
