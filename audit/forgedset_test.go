@@ -159,3 +159,23 @@ func TestLogIsNotNamedAsAPart(t *testing.T) {
 		}
 	}
 }
+
+// Evidence is copied to names with a date.
+func TestCutCopyWithADateIsCut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	opt, key := pointsIn(t, path, 1)
+	l := openLog(t, path, opt)
+	for i := range uint64(4) {
+		add(t, l, Record{})
+		waitCheckpoints(t, l, i+1)
+	}
+	mustDo(t, l.Close())
+	dated := filepath.Join(t.TempDir(), "evidence.20260131")
+	writeFile(t, dated, readFile(t, path))
+	wantFit(t, dated, key.Verifier(), path+".points")
+	writeFile(t, dated, bytes.Join(linesOf(readFile(t, path))[:2], nil))
+	rep := against(t, dated, key.Verifier(), path+".points")
+	if len(rep.Problems) != 1 || rep.Problems[0].Kind != KindTruncated {
+		t.Errorf("%v, %s", rep.Problems, rep.Conclusion())
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strings"
 
 	"github.com/sallyport-dev/sallyport/internal/quote"
 )
@@ -19,7 +20,7 @@ func VerifyFile(path string) (Report, error) { return verifyFile(path, nil) }
 func verifyFile(path string, marks *marks) (Report, error) {
 	v := newVerifier()
 	if v.marks = marks; marks != nil {
-		marks.alone = isPart(path)
+		marks.alone = isPart(path) && logBeside(path)
 	}
 	f, size, older, err := openSet(path)
 	if err != nil {
@@ -39,6 +40,14 @@ func verifyFile(path string, marks *marks) (Report, error) {
 		v.complete()
 	}
 	return v.finish(), err
+}
+
+// logBeside reports whether the log that a rotated file is of stands beside it. A copy that got a
+// date for its ending is no such file: what was cut off its end is missing.
+func logBeside(path string) bool {
+	path = strings.TrimSuffix(path, packedEnd)
+	info, err := os.Lstat(strings.TrimSuffix(path, filepath.Ext(path)))
+	return err == nil && info.Mode().IsRegular()
 }
 
 // maxReopens is how often the log may be rotated while it is opened to be read.
