@@ -48,12 +48,26 @@ func (x *examination) ofState() {
 		return
 	}
 	for _, p := range []string{own.config, filepath.Dir(own.config)} {
-		if info, err := os.Stat(p); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
+		if othersMayWrite(p) {
 			x.add(levelFail, "state", quote.Text(p, 1000), "others of this machine can change the configuration", "chmod go-w "+quote.Text(p, 1000))
 			return
 		}
 	}
 	x.add(levelOK, "state", quote.Text(own.config, 1000), "nobody else of this machine can change the configuration", "")
+}
+
+// othersMayWrite reports whether others of this machine may change what a path leads to; in a
+// directory with the sticky bit they may not change what is somebody else's.
+func othersMayWrite(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 && !(info.IsDir() && info.Mode()&fs.ModeSticky != 0)
+}
+
+// othersMayReplace is for a program and what is above it. A group that may write a directory is
+// often the user's own, or that of whoever installs programs for all.
+func othersMayReplace(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && othersMayWrite(path) && (!info.IsDir() || info.Mode().Perm()&0o002 != 0)
 }
 
 const maxStateFiles = 100_000
