@@ -124,11 +124,8 @@ func (x *examination) ofWrapped(name string, e *clientconfig.Entry) {
 
 // ofFlags checks what an entry's flags lead to, and says where its log is; "" for none.
 func (x *examination) ofFlags(name string, e *clientconfig.Entry) (log string, ok bool) {
-	var f wrapFlags
-	flags := pflag.NewFlagSet("wrap", pflag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	f.bind(flags)
-	if err := flags.Parse(e.Flags); err != nil {
+	f, token, err := readFlags(e)
+	if err != nil {
 		x.add(levelFail, "settings", name, "its flags are wrong: "+quote.Text(err.Error(), 400), "")
 		return "", false
 	}
@@ -147,7 +144,7 @@ func (x *examination) ofFlags(name string, e *clientconfig.Entry) (log string, o
 		cfg, _, err = loadFiles(opt, own.config, f.contracts)
 	}
 	if err == nil {
-		pol, err = cfg.Policy(f.policy)
+		pol, err = policyFor(cfg, f.policy, token)
 	}
 	if err == nil {
 		log, err = auditPath(f, cfg, own)
@@ -170,6 +167,20 @@ func (x *examination) ofFlags(name string, e *clientconfig.Entry) (log string, o
 		x.logs = append(x.logs, log)
 	}
 	return log, true
+}
+
+// readFlags reads those of an entry, of wrap or of run; token is one that run takes its policy of.
+func readFlags(e *clientconfig.Entry) (f wrapFlags, token string, err error) {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	if e.Launch[1] != "run" {
+		f.bind(flags)
+		return f, "", flags.Parse(e.Flags)
+	}
+	var r runFlags
+	r.bind(flags)
+	err = flags.Parse(e.Flags)
+	return wrapFlags{config: r.config, policy: r.policy, audit: r.audit, dryRun: r.dryRun}, r.token, err
 }
 
 // ofRules says whether the rules that are enforced are probably meant.
