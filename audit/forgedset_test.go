@@ -179,3 +179,25 @@ func TestCutCopyWithADateIsCut(t *testing.T) {
 		t.Errorf("%v, %s", rep.Problems, rep.Conclusion())
 	}
 }
+
+// Checkpoints do not go into the log, nor into what is kept beside it.
+func TestCheckpointsAreApartFromTheLog(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "audit.jsonl")
+	mustDo(t, os.Symlink(dir, dir+"-link"))
+	l := openLog(t, path, Options{})
+	add(t, l, Record{})
+	mustDo(t, l.Close())
+	mustDo(t, os.Link(path, filepath.Join(dir, "second")))
+	k := newKey(t)
+	for _, place := range []string{path, filepath.Join(dir+"-link", "audit.jsonl"), filepath.Join(dir, "second"), path + ".tree", path + ".next", path + ".000007", path + ".000007.gz"} {
+		l, err := Open(path, Options{Checkpoints: &Checkpoints{Path: place, Key: k, Records: 1}})
+		if err == nil {
+			_ = l.Close()
+			t.Errorf("%s is taken", place)
+		}
+	}
+	if rep, err := VerifyFile(path); err != nil || !rep.Intact() || rep.Records != 1 {
+		t.Errorf("%v %v", err, rep.Problems)
+	}
+}

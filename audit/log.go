@@ -107,7 +107,7 @@ func Open(path string, opt Options) (*Log, error) {
 		return nil, err
 	}
 	if opt.Checkpoints != nil {
-		if err := opt.Checkpoints.check(); err != nil {
+		if err := errors.Join(opt.Checkpoints.check(), opt.Checkpoints.apart(path)); err != nil {
 			return nil, err
 		}
 	}
