@@ -99,8 +99,8 @@ type examination struct {
 	program string
 	places  clientconfig.Places
 	results []result
-	logs    []string // that entries write to, once each
-	err     error    // of out
+	logs    []examinedLog // that entries write to, once each
+	err     error         // of out
 }
 
 func (x *examination) add(l level, check, subject, text, do string) {

@@ -163,8 +163,8 @@ func (x *examination) ofFlags(name string, e *clientconfig.Entry) (log string, o
 	for _, file := range []string{own.config, f.contracts} {
 		x.ofOwnFile(name, file)
 	}
-	if log != "" && !slices.Contains(x.logs, log) {
-		x.logs = append(x.logs, log)
+	if l := (examinedLog{log, cfg.Audit.Checkpoints}); log != "" && !slices.ContainsFunc(x.logs, l.same) {
+		x.logs = append(x.logs, l)
 	}
 	return log, true
 }

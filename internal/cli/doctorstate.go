@@ -2,12 +2,14 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 
 	"github.com/sallyport-dev/sallyport/audit"
+	"github.com/sallyport-dev/sallyport/internal/config"
 	"github.com/sallyport-dev/sallyport/internal/pins"
 	"github.com/sallyport-dev/sallyport/internal/quote"
 )
@@ -105,18 +107,60 @@ func openToOthers(dir string) (found string, n int, err error) {
 	return found, n, err
 }
 
+// examinedLog is a log, and where its checkpoints go; nil for none.
+type examinedLog struct {
+	path   string
+	points *config.Checkpoints
+}
+
+func (l examinedLog) same(o examinedLog) bool {
+	return l.path == o.path && (l.points == nil) == (o.points == nil) && (l.points == nil || l.points.Path == o.points.Path && l.points.Key == o.points.Key)
+}
+
+// verify holds a log against its checkpoints too, if they go into a file that is here.
+func (l examinedLog) verify() (audit.Report, error) {
+	if l.points == nil {
+		return audit.VerifyFile(l.path)
+	}
+	if info, err := os.Stat(l.points.Path); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return audit.VerifyFile(l.path)
+	}
+	path, err := keyPath(l.points)
+	if err != nil {
+		return audit.Report{}, err
+	}
+	key, err := audit.ReadSigningKey(path)
+	if err != nil {
+		return audit.Report{}, err
+	}
+	noted, err := audit.NewNoted(key.Verifier())
+	if err != nil {
+		return audit.Report{}, err
+	}
+	if err := noted.ReadFile(l.points.Path); err != nil { // before the log: it may grow
+		return audit.Report{}, err
+	}
+	return noted.VerifyFile(l.path)
+}
+
 // ofLogs verifies every log that an entry writes to.
 func (x *examination) ofLogs() {
-	for _, path := range x.logs {
-		rep, err := audit.VerifyFile(path)
-		name := quote.Text(path, 1000)
+	for _, l := range x.logs {
+		rep, err := l.verify()
+		name := quote.Text(l.path, 1000)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			x.add(levelNote, "log", name, "there is no log yet", "")
 		case err != nil:
 			x.add(levelFail, "log", name, "it cannot be read: "+quote.Text(err.Error(), 400), "")
 		case !rep.Intact():
-			x.add(levelFail, "log", name, "it is NOT INTACT", "sallyport audit verify "+name+" says where")
+			how := "sallyport audit verify " + name
+			if rep.Checkpoints != nil {
+				how += " --checkpoint " + quote.Text(l.points.Path, 1000)
+			}
+			x.add(levelFail, "log", name, "it is NOT INTACT", how+" says where")
+		case rep.Checkpoints != nil:
+			x.add(levelOK, "log", name, fmt.Sprintf("it is intact (%s), and up to record %d the one that was signed", count(int(rep.Records), "record"), rep.Checkpoints.UpTo), "")
 		default:
 			x.add(levelOK, "log", name, "it is intact ("+count(int(rep.Records), "record")+")", "")
 		}
