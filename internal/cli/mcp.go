@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-dev/sallyport/audit"
-	"github.com/sallyport-dev/sallyport/contract"
 	"github.com/sallyport-dev/sallyport/internal/config"
 	"github.com/sallyport-dev/sallyport/internal/lint"
 	"github.com/sallyport-dev/sallyport/internal/ownserver"
@@ -317,8 +316,8 @@ func askedUpstream(args ownserver.Args, c *config.Config) (string, error) {
 
 func listPacks(context.Context, ownserver.Args) (string, error) {
 	var b strings.Builder
-	for _, name := range contract.Packs() {
-		b.WriteString(name + "\n")
+	if err := writePacks(&b); err != nil {
+		return "", err
 	}
 	return b.String(), nil
 }
