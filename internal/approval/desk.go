@@ -271,54 +271,6 @@ func (d *Desk) Answer(ctx context.Context, id string, ans Answer) (Approval, err
 	}, func(a Approval) error { d.expired(a); return nil })
 }
 
-// Withdraw takes a question back that nobody will answer any more: the client went away, gave
-// the call up, or its prompt failed. A yes that comes later is none.
-func (d *Desk) Withdraw(ctx context.Context, id, why string) error {
-	return d.revoke(ctx, why, func(a *Approval) bool { return a.ID == id && a.State == Asked })
-}
-
-// TakeBack takes back a yes that nobody has used: the same person said no elsewhere.
-func (d *Desk) TakeBack(ctx context.Context, id, why string) error {
-	return d.revoke(ctx, why, func(a *Approval) bool { return a.ID == id })
-}
-
-// Open reports that a question of this desk still waits for its answer.
-func (d *Desk) Open(ctx context.Context, id string) (open bool, err error) {
-	err = d.store.change(ctx, d.expired, func(t *table, _ time.Time) (bool, error) {
-		a := t.byID(id)
-		open = a != nil && a.State == Asked && a.Caller == d.opt.Caller && a.Session == d.opt.Session
-		return false, nil
-	})
-	return open, err
-}
-
-// Close ends the session if anything was asked by this desk; else nothing is looked at.
-func (d *Desk) Close(ctx context.Context) error {
-	if !d.used.Load() {
-		return nil
-	}
-	return d.End(ctx)
-}
-
-// End takes back everything that is open or granted in the session.
-func (d *Desk) End(ctx context.Context) error {
-	return d.revoke(ctx, "the session ended", func(*Approval) bool { return true })
-}
-
-func (d *Desk) revoke(ctx context.Context, why string, which func(*Approval) bool) error {
-	return d.store.change(ctx, d.expired, func(t *table, now time.Time) (changed bool, err error) {
-		for _, a := range t.Approvals {
-			if a.over() || a.Caller != d.opt.Caller || a.Session != d.opt.Session || !which(a) {
-				continue
-			}
-			a.end(Revoked, why, now)
-			_ = d.record(a, PhaseRevoked, 0, now) // it is over whether or not that can be said
-			changed = true
-		}
-		return changed, nil
-	})
-}
-
 // RequestState is the requestState of an input_required result that asks an open question.
 func (d *Desk) RequestState(ctx context.Context, a Approval) (string, error) {
 	key, err := d.store.stateKey(ctx)

@@ -202,7 +202,7 @@ func TestTheGatewaysQuestionsEnd(t *testing.T) {
 	k.send(`{"jsonrpc":"2.0","id":"d","method":"tools/call","params":{"name":"a__look","arguments":{"x":2}}}`)
 	gatewaysQuestion(t, k.next(), "a", "a__look")
 	k.in.Close()
-	if got := k.next(); !strings.Contains(got, `"id":"d"`) || !strings.Contains(got, "nobody agreed: the client has gone") {
+	if got := k.next(); !strings.Contains(got, `"id":"d"`) || !strings.Contains(got, "nobody agreed: the conversation is ending") {
 		t.Errorf("got %s", got)
 	}
 	k.close()

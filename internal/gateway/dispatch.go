@@ -146,7 +146,7 @@ func (c *call) answered(l *link, m mcp.Message) {
 // refuse answers a request that no upstream could be found for, and records that.
 func (c *call) refuse(code int, event, target, why string) {
 	c.recordRefusal(event, target, why)
-	c.fail(code, why)
+	c.fail(code, audit.RedactText(why))
 }
 
 func (c *call) recordRefusal(event, target, why string) {

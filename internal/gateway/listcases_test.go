@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -219,22 +220,17 @@ p:
 func TestB041NamesDoNotDependOnOrder(t *testing.T) {
 	prefix := strings.Repeat("p", 60)
 	names := []string{"get-user", "get_user", prefix + "1", prefix + "2"}
-	forth, back := true, make(chan struct{}, 1)
+	var back atomic.Bool
 	a := toolServer("a")
 	serve := a.serve
 	a.serve = func(ctx context.Context, c *conn, m mcp.Message, about func(string)) (string, error) {
 		if m.Method != "tools/list" {
 			return serve(ctx, c, m, about)
 		}
-		select {
-		case <-back:
-			forth = false
-		default:
-		}
 		var list []string
 		for i := range names {
 			n := names[i]
-			if !forth {
+			if back.Load() {
 				n = names[len(names)-1-i]
 			}
 			list = append(list, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, n))
@@ -257,7 +253,7 @@ func TestB041NamesDoNotDependOnOrder(t *testing.T) {
 		}
 	}
 	check("a__" + strings.Join(names, " a__") + " b__get_user")
-	back <- struct{}{}
+	back.Store(true)
 	a.last(t).tell(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 	k.wants(k.next(), `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 	check("a__" + names[3] + " a__" + names[2] + " a__get_user a__get-user b__get_user")

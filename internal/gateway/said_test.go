@@ -46,3 +46,21 @@ func TestTheGatewaysOwnWordsAreMarked(t *testing.T) {
 		k.close()
 	}
 }
+
+// What the gateway refuses is quoted without the secrets that stand in it.
+func TestRefusalsOfTheGatewayQuoteNoSecret(t *testing.T) {
+	r := newRig(t, Options{}, toolServer("a", "echo"), toolServer("b", "echo"))
+	k := r.stdio(newCaller(t, "local", everything, nil))
+	k.initialize()
+	for _, m := range []string{
+		`"method":"resources/read","params":{"uri":"postgres://app:hunter2hunter2@db.example/x"}`,
+		`"method":"tools/call","params":{"name":"ghp_16C7e42F292c6912E7710c838347Ae178B4a","arguments":{}}`,
+		`"method":"tasks/get","params":{"taskId":"ghp_16C7e42F292c6912E7710c838347Ae178B4a"}`,
+	} {
+		got := k.call(`{"jsonrpc":"2.0","id":1,` + m + `}`)
+		if strings.Contains(got, "hunter2") || strings.Contains(got, "ghp_16C7") || !strings.Contains(got, "[sallyport") {
+			t.Error(got)
+		}
+	}
+	k.close()
+}

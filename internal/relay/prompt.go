@@ -71,12 +71,30 @@ func (r *Relay) prompt(c *call, a approval.Approval, version string) {
 		return
 	}
 	defer r.promptSettled(p)
-	r.opt.ToClient(built(mcp.NewRequest(p.id, "elicitation/create", a.PromptParams(version >= mcp.V20251125))), c.id)
+	r.opt.ToClient(asksWithoutLinks(mcp.NewRequest(p.id, "elicitation/create", a.PromptParams(version >= mcp.V20251125))), c.id)
 	got := r.await(c, p, a.Expires)
 	if got.tell {
 		r.opt.ToClient(built(mcp.NewNotification("notifications/cancelled", cancelParams(p.id, got.why))), c.id)
 	}
 	r.afterPrompt(c, &a, got)
+}
+
+// asksWithoutLinks is a question of the gateway's own. What it shows is no more to be clicked on
+// than what servers say.
+func asksWithoutLinks(frame []byte) mcp.Message {
+	m := built(frame)
+	body := m.Params
+	if m.Kind == mcp.Response {
+		body = m.Result
+	}
+	v, err := doc.Parse(body, doc.Limits{})
+	if err != nil {
+		return m // the gateway wrote it
+	}
+	if broken, err := withoutLinks(m, v); err == nil {
+		return broken
+	}
+	return m
 }
 
 const whyGivenUp = "the client gave the call up"

@@ -257,7 +257,7 @@ func (r *Relay) Drain() <-chan struct{} {
 	r.draining = true
 	r.nowIdle()
 	r.mu.Unlock()
-	r.endPrompts("the client has gone")
+	r.endPrompts("the conversation is ending")
 	r.abandonAsked()
 	return r.idle
 }

@@ -113,7 +113,7 @@ func (r *Relay) askBack(c *call, a approval.Approval) {
 	b := append([]byte(`{"jsonrpc":"2.0","id":`), c.id.Raw()...)
 	b = append(b, `,"result":{"resultType":"input_required","inputRequests":{"`+inputKey+`":{"method":"elicitation/create","params":`...)
 	b = append(append(b, a.PromptParams(true)...), `}},"requestState":`...)
-	r.reply(c, built(append(text.AppendJSON(b), "}}"...)))
+	r.reply(c, asksWithoutLinks(append(text.AppendJSON(b), "}}"...)))
 }
 
 // takeUp goes on with a retry that brings an answer, and still is an ask.
