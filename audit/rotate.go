@@ -21,6 +21,9 @@ type Rotation struct {
 	Compress bool          // rotated files, by gzip, in the background
 }
 
+// nextEnd is added to a log's name for the file in which it goes on, until it takes the name.
+const nextEnd = ".next"
+
 // retryRotation is how long after a failed rotation the next is tried.
 const retryRotation = time.Minute
 
@@ -88,7 +91,7 @@ func (l *Log) rotate(tree *edge) error {
 	}
 	number := last + 1
 	keptFrom, gone := l.keep(all)
-	next := l.path + ".next"
+	next := l.path + nextEnd
 	if err := os.Remove(next); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("audit: %w", err)
 	}
@@ -119,7 +122,7 @@ func (l *Log) rotate(tree *edge) error {
 	}
 	l.first = firstRecord{seq: l.seq + 1, began: time.Now(), rotation: true, before: b}
 	if l.points != nil {
-		l.points.rotated(l.first.seq)
+		l.points.rotated(l.first.seq, len(gone) > 0)
 	}
 	l.advance(line, own)
 	l.clear(gone, append(all, part{name: name, number: number}))

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/audit"
@@ -77,7 +78,11 @@ command line is wrong.`,
 			return run(f, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	fl := cmd.Flags()
+	f.bind(cmd.Flags())
+	return cmd
+}
+
+func (f *runFlags) bind(fl *pflag.FlagSet) {
 	fl.StringVarP(&f.config, "config", "c", "", "configuration `FILE` (default: the one in your configuration directory)")
 	fl.StringVar(&f.transport, "transport", "stdio", "how clients reach the gateway: stdio or http")
 	fl.StringVar(&f.policy, "policy", "", "stdio: `NAME` of the policy, where the configuration has several")
@@ -93,7 +98,6 @@ command line is wrong.`,
 	fl.BoolVar(&f.dryRun, "dry-run", false, "decide and record, enforce nothing")
 	fl.IntVar(&f.maxMessage, "max-message", stdio.DefaultMaxMessage, "largest message of a server, and of a client over stdio, in bytes")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "log more")
-	return cmd
 }
 
 // check finds flags that contradict each other: one that would be passed over may be
