@@ -60,7 +60,7 @@ Exit codes: 0 done, whatever the log holds, 1 it could not be read, 2 the comman
 					*auditread.Summary
 				}{1, path, s})
 			} else {
-				_, err = io.WriteString(cmd.OutOrStdout(), summaryText(path, s))
+				_, err = io.WriteString(cmd.OutOrStdout(), summaryText(path, verifyCommand(path), s))
 			}
 			if err != nil {
 				return failed(err)

@@ -18,7 +18,8 @@ const (
 	maxShownReason  = 300 // characters
 )
 
-func summaryText(path string, s *auditread.Summary) string {
+// summaryText shows a summary; verify is how to verify the log.
+func summaryText(path, verify string, s *auditread.Summary) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "log: %s\n", quote.Text(path, maxErrorLine))
 	fmt.Fprintf(&b, "records: %d", s.Records)
@@ -54,7 +55,7 @@ func summaryText(path string, s *auditread.Summary) string {
 		}
 		leftOut(&b, s.Broken, maxShownBroken, "line")
 	}
-	b.WriteString("\nThis is what the log says. Whether it is as it was written: sallyport audit verify\n")
+	fmt.Fprintf(&b, "\nThis is what the log says. Whether it is as it was written: %s\n", verify)
 	return b.String()
 }
 

@@ -102,7 +102,7 @@ func (x *examination) ofLogs() {
 		case err != nil:
 			x.add(levelFail, "log", name, "it cannot be read: "+quote.Text(err.Error(), 400), "")
 		case !rep.Intact():
-			x.add(levelFail, "log", name, "it is NOT INTACT", "sallyport audit verify "+name+" says where")
+			x.add(levelFail, "log", name, "it is NOT INTACT", verifyCommand(path)+" says where")
 		default:
 			x.add(levelOK, "log", name, "it is intact ("+count(int(rep.Records), "record")+")", "")
 		}
