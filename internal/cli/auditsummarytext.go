@@ -39,6 +39,9 @@ func summaryText(path, verify string, s *auditread.Summary) string {
 		}
 		b.WriteByte('\n')
 	}
+	if n := s.ProbeCount(); n > 0 {
+		fmt.Fprintf(&b, "doctor probes: %d, refused, and counted nowhere else\n", n)
+	}
 
 	section(&b, "tools", s.Tools, func(r auditread.ToolRow) (string, *auditread.Tally) { return joined(r.Upstream, r.Tool), &r.Tally })
 	section(&b, "callers", s.Callers, func(r auditread.NameRow) (string, *auditread.Tally) { return shownName(r.Name), &r.Tally })
