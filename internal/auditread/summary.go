@@ -116,11 +116,11 @@ func Summarize(ctx context.Context, in *audit.Reader, f Filter) (*Summary, error
 }
 
 type summarizer struct {
-	out                                             Summary
+	out                                                     Summary
 	tools, callers, checks, rules, policies, events, probes counter
-	days, hours                                     series
-	denials                                         denials
-	approvals                                       approvals
+	days, hours                                             series
+	denials                                                 denials
+	approvals                                               approvals
 }
 
 func (s *summarizer) broken(b Broken) {

@@ -48,7 +48,7 @@ key that sallyport audit keygen printed, or a file with such keys, one a line. W
 a key the signatures are not checked. A file may hold the checkpoints of several logs;
 with a key, those that it did not sign are left aside. The newest checkpoint that the
 log fits says how far the log is the one that was signed; what comes after it is as
-open as without one.
+open as without one. If none can be compared, the result is NOT CHECKED.
 
 Exit codes: 0 the log is intact and fits the checkpoints, 1 it or they could not be
 read, 2 the command line is wrong, 3 there are problems, or no checkpoint could be
@@ -138,11 +138,14 @@ func verifyText(path string, rep *audit.Report) string {
 	if rep.Checkpoints != nil {
 		checkpointSummary(&b, rep.Checkpoints)
 	}
-	state := "intact"
-	if !rep.Intact() {
-		state = "NOT INTACT"
+	state := "intact."
+	switch {
+	case rep.NotCompared():
+		state = "NOT CHECKED:"
+	case !rep.Intact():
+		state = "NOT INTACT."
 	}
-	fmt.Fprintf(&b, "%s. %s\n", state, rep.Conclusion())
+	fmt.Fprintf(&b, "%s %s\n", state, rep.Conclusion())
 	return b.String()
 }
 
