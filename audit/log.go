@@ -139,7 +139,7 @@ func (l *Log) Append(r Record) (seq uint64, err error) {
 	if err := r.check(); err != nil {
 		return 0, err
 	}
-	defer func() { l.counts.add(err) }()
+	defer func() { l.counts.add(&r, err) }()
 	e := newEncoder(l.red)
 	defer e.release()
 	e.record(&r)

@@ -233,10 +233,16 @@ func (p part) pack() error {
 	if packed := (part{p.name + packedEnd, p.number, true}); isThere(packed.name) {
 		// A crash came between the two: the plain one goes only if nothing is lost with it.
 		same, err := sameText(p, packed)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil // neither is kept any more
+		}
 		if err != nil || !same {
 			return errors.Join(err, fmt.Errorf("%s is there already and holds something else", packed.name))
 		}
-		return os.Remove(p.name)
+		if err := os.Remove(p.name); !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
 	}
 	temporary := p.name + ".tmp"
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -262,10 +268,14 @@ func (p part) pack() error {
 		return err
 	}
 	err = os.Remove(p.name)
-	if errors.Is(err, os.ErrNotExist) { // removed meanwhile: it is not kept
-		err = os.Remove(p.name + packedEnd)
+	if !errors.Is(err, os.ErrNotExist) {
+		return err
 	}
-	return err
+	// It was removed meanwhile: it is not kept. Whoever removed it may have found the other too.
+	if err := os.Remove(p.name + packedEnd); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 func isThere(name string) bool {
