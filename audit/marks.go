@@ -16,9 +16,11 @@ type CheckpointReport struct {
 	// Unchecked are checkpoints that the log says nothing about, and Why the reason.
 	Unchecked int
 	Why       string
-	Problems  []Problem // of the checkpoints themselves; File is as it was given; at most MaxProblems
-	More      int64
-	Unused    []Problem // what was read and is no checkpoint of these keys: no problems
+	// NotCompared says why none could be compared, where that is the only problem with them.
+	NotCompared string
+	Problems    []Problem // of the checkpoints themselves; File is as it was given; at most MaxProblems
+	More        int64
+	Unused      []Problem // what was read and is no checkpoint of these keys: no problems
 	// MoreUnused counts those that are not listed.
 	MoreUnused int64
 }
@@ -174,11 +176,17 @@ func (v *verifier) endMarks() {
 	}
 	if !compared && len(m.rep.Problems) == 0 {
 		text := "no checkpoint could be compared with the log: "
-		if m.rep.Why != "" {
+		switch {
+		case m.rep.Why != "":
 			text += m.rep.Why
-		} else {
+		case m.of.foreign > 0 && m.of.foreign == m.rep.Notes && m.of.several:
+			text = "no checkpoint is signed by a given key"
+		case m.of.foreign > 0 && m.of.foreign == m.rep.Notes:
+			text = "no checkpoint is signed by the given key"
+		default:
 			text += "none was found that could be used"
 		}
+		m.rep.NotCompared = text
 		m.rep.problem(Problem{File: m.of.name(), Line: 1, Kind: KindCheckpoint, Text: text})
 	}
 }

@@ -154,9 +154,9 @@ func (x *examination) ofLogs() {
 		case err != nil:
 			x.add(levelFail, "log", name, "it cannot be read: "+quote.Text(err.Error(), 400), "")
 		case !rep.Intact():
-			how := "sallyport audit verify " + name
+			how := verifyCommand(l.path)
 			if rep.Checkpoints != nil {
-				how += " --checkpoint " + quote.Text(l.points.Path, 1000)
+				how += " --checkpoint " + shellWord(l.points.Path)
 			}
 			x.add(levelFail, "log", name, "it is NOT INTACT", how+" says where")
 		case rep.Checkpoints != nil:
