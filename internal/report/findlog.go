@@ -156,14 +156,15 @@ func (b *builder) addDenial(g *alike) {
 }
 
 var denialAdvice = map[string]string{
-	"flow":    "Find who wrote the text that named the destination: it may be an attempt. If it is right, have the user name it, or trust it.",
-	"path":    "Find out why the agent wanted to write there.",
-	"pattern": "Find out why the agent sent this value.",
-	"pin":     "See the difference with sallyport pins diff.",
-	"policy":  "If the agent needs it, write a rule; if not, nothing is to be done.",
-	"budget":  "See whether the budget fits the work.",
-	"rate":    "See whether the rate fits the work.",
-	"audit":   "The call could not be recorded: see that the log can be written.",
+	"flow":     "Find who wrote the text that named the destination: it may be an attempt. If it is right, have the user name it, or trust it.",
+	"path":     "Find out why the agent wanted to write there.",
+	"pattern":  "Find out why the agent sent this value.",
+	"pin":      "See the difference with sallyport pins diff.",
+	"policy":   "If the agent needs it, write a rule; if not, nothing is to be done.",
+	"budget":   "See whether the budget fits the work.",
+	"rate":     "See whether the rate fits the work.",
+	"approval": "If a person said no, nothing is to be done; if nobody could be asked, see that a person can be reached, or write a rule.",
+	"audit":    "The call could not be recorded: see that the log can be written.",
 }
 
 func times(n int) string {
