@@ -60,6 +60,7 @@ type Approval struct {
 	Policy          string // digest of what decided
 	Bound           Key    // everything that a yes once is bound to
 	BindCall        bool   // to all arguments
+	Listed          bool   `json:",omitempty"` // the user's own list holds for the caller
 
 	Asked   time.Time
 	Expires time.Time // of the question, then of the yes

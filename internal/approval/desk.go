@@ -41,6 +41,8 @@ type DeskOptions struct {
 	Caller  string // required
 	Session string // what a yes is good for, known to this gateway alone; required
 	Settings
+	// Listed says that the user's own list (see [Store.Trusted]) holds for the caller.
+	Listed bool
 	// Record writes an audit record before what it says is done; an error leaves it undone.
 	// It returns nil where the log may fail (audit.on_failure: continue). nil: no log.
 	Record func(audit.Record) error

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -104,7 +105,8 @@ func (r *Relay) granted(c *call, out approval.Outcome) {
 	r.settle(c)
 }
 
-// notGranted refuses a call that nobody has agreed to yet, and says how the user can.
+// notGranted refuses a call that nobody has agreed to yet, and says how the user can, or why
+// nobody is asked.
 func (r *Relay) notGranted(c *call, out approval.Outcome) {
 	if out.New && !r.wanted(c) { // the session may have ended meanwhile, and taken back what was open then
 		r.withdraw(c, out.Approval().ID, whyGivenUp)
@@ -112,6 +114,10 @@ func (r *Relay) notGranted(c *call, out approval.Outcome) {
 		return
 	}
 	c.approval = out.Approval().ID
+	if out.State != approval.Asked {
+		r.nobodyAgreed(c, cmp.Or(out.Reason, "nobody could be asked"))
+		return
+	}
 	c.keeps = out.Kept && !c.large
 	r.recordVerdict(c, refusalOutcome(c.decision))
 	d := r.told(c)
@@ -131,13 +137,16 @@ func (r *Relay) cannotBeAsked(c *call, err error) {
 
 // nobodyAgreed refuses a call for good, which a person was to be asked about.
 func (r *Relay) nobodyAgreed(c *call, why string) {
-	c.decision.Verdict = sallyport.Deny
 	c.decision.DryRun = c.decision.DryRun && r.rules.Load().DryRun // a dry policy asks nobody
-	c.decision.Reason = strings.TrimPrefix(strings.TrimPrefix(c.decision.Reason, approval.Lead)+"; "+why, "; ")
-	if c.decision.Check == "" {
-		c.decision.Check = sallyport.CheckApproval
-	}
+	c.decision = closed(c.decision, strings.TrimPrefix(strings.TrimPrefix(c.decision.Reason, approval.Lead)+"; "+why, "; "))
 	r.settle(c)
+}
+
+// closed is the refusal that an ask becomes which nobody can answer, or not any more. Whoever
+// looks for what was denied finds it; what is recorded as asked is a question that is open.
+func closed(d sallyport.Decision, reason string) sallyport.Decision {
+	d.Verdict, d.Check, d.Reason, d.Questions = sallyport.Deny, sallyport.CheckApproval, reason, nil
+	return d
 }
 
 // withdraw takes a question back that nobody will answer any more.

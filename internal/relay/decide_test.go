@@ -39,7 +39,7 @@ func TestDestinationFromATicketIsRefused(t *testing.T) {
 	}
 	g.answered(3, "send_email", `{"to":"ann@corp.example","body":"hello"}`, "sent")
 	g.call(4, "send_email", `{"to":"bob@partner.example","body":"hello"}`)
-	if text := g.refused(4, "flow"); !strings.Contains(text, "a human has to agree first: destination to='bob@partner.example'") {
+	if text := g.refused(4, "approval"); !strings.Contains(text, "a human has to agree first: destination to='bob@partner.example'") {
 		t.Errorf("an unknown destination is answered with\n%s", text)
 	}
 	g.quiet()
