@@ -85,7 +85,7 @@ func (x *examination) ofFlags(name string, e *clientconfig.Entry) (log string, o
 	var pol *policy.Policy
 	if err == nil {
 		opt := loadOptions()
-		opt.Contracts.Deny = own.deny
+		opt.Contracts = own.contracts()
 		opt.Lookup = func(v string) (string, bool) {
 			if s, ok := e.Env[v]; ok {
 				return s, true
