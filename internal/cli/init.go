@@ -126,6 +126,9 @@ func (r *initRun) run() error {
 	}
 	places := clientconfig.Here(r.program)
 	files, err := r.find(places)
+	if r.f.undo {
+		defer func() { r.remains(places, files) }()
+	}
 	if err != nil {
 		return failed(err)
 	}
@@ -241,6 +244,7 @@ func (r *initRun) plan(files []*clientconfig.File) []*clientconfig.Change {
 // write writes each change. One that fails does not keep the others.
 func (r *initRun) write(changes []*clientconfig.Change) {
 	r.say("\n")
+	var done []*clientconfig.File
 	for _, c := range changes {
 		path, asItWas := quote.Text(c.File.Target, 1000), c.Restored()
 		switch err := c.Write(); {
@@ -248,6 +252,7 @@ func (r *initRun) write(changes []*clientconfig.Change) {
 			r.bad = true
 			r.say("%s: %s\n", path, quote.Text(err.Error(), 400))
 		case !r.f.undo:
+			done = append(done, c.File)
 			r.say("written: %s (as it was: %s)\n", path, quote.Text(c.File.BackupPath(), 1000))
 		case asItWas:
 			r.say("restored: %s, to the byte; its backup is removed\n", path)
@@ -255,6 +260,7 @@ func (r *initRun) write(changes []*clientconfig.Change) {
 			r.say("restored: %s (it was changed since init ran, so its backup stays: %s)\n", path, quote.Text(c.File.BackupPath(), 1000))
 		}
 	}
+	r.remember(done)
 	if !r.bad && !r.f.undo {
 		r.say("Restart the clients: they read this when they start. To take it back: sallyport init --undo\n")
 	}

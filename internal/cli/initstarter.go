@@ -221,11 +221,14 @@ func mailParam(selector string) bool {
 	return strings.Contains(name, "email")
 }
 
+// starterMark is what a starter configuration begins with.
+const starterMark = "# Written by sallyport init."
+
 // starterText writes the configuration. Each entry is the pack's own with what the user
 // said: an entry of one's own holds instead of the pack's.
 func starterText(found []packServer, domains, projects []string) (string, error) {
 	var b strings.Builder
-	b.WriteString("# Written by sallyport init. It is yours: change it as you like, and check it with\n" +
+	b.WriteString(starterMark + " It is yours: change it as you like, and check it with\n" +
 		"# sallyport validate. Each tool here is what the shipped pack says of it, with your\n" +
 		"# directories and destinations; tools that are not here keep their pack.\nversion: 1\ntools:\n")
 	trusted, dirs := []string{}, []string{}
