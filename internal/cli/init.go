@@ -262,6 +262,6 @@ func (r *initRun) write(changes []*clientconfig.Change) {
 	}
 	r.remember(done)
 	if !r.bad && !r.f.undo {
-		r.say("Restart the clients: they read this when they start. To take it back: sallyport init --undo\n")
+		r.say("Restart the clients: they read this when they start. To take it back: %s init --undo\n", typedName())
 	}
 }

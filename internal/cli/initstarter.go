@@ -60,7 +60,7 @@ func (r *initRun) starter(files []*clientconfig.File) error {
 		r.say("%s: %s\n", quote.Text(file, 1000), quote.Text(err.Error(), 400))
 		return nil
 	}
-	r.say("written: %s; wrap reads it. What it says: sallyport validate -c %s\n", quote.Text(file, 1000), shellWord(file))
+	r.say("written: %s; wrap reads it. What it says: %s validate -c %s\n", quote.Text(file, 1000), typedName(), shellWord(file))
 	return nil
 }
 

@@ -130,7 +130,7 @@ func (r *initRun) remains(places clientconfig.Places, seen []*clientconfig.File)
 			if f.Err != nil {
 				r.say("perhaps still wrapped: %s: %s\n", shown, quote.Text(f.Err.Error(), 400))
 			} else {
-				r.say("still wrapped: %s: init --undo there, or sallyport init --undo --config %s\n", shown, shellWord(path))
+				r.say("still wrapped: %s: init --undo there, or %s init --undo --config %s\n", shown, typedName(), shellWord(path))
 			}
 			return false
 		})

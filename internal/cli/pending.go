@@ -84,7 +84,7 @@ func listPending(ctx context.Context, store *approval.Store, asJSON bool, out io
 			Questions []approval.Notice `json:"questions"`
 		}{1, []approval.Notice{}}
 		for _, a := range all {
-			list.Questions = append(list.Questions, a.Notice())
+			list.Questions = append(list.Questions, a.Notice(typedName()))
 		}
 		return writeJSON(out, list)
 	}
@@ -121,7 +121,7 @@ func watchPending(ctx context.Context, store *approval.Store, asJSON bool, out i
 			}
 			var b strings.Builder
 			if asJSON {
-				err = writeJSON(&b, a.Notice())
+				err = writeJSON(&b, a.Notice(typedName()))
 			} else {
 				pendingText(&b, &a, time.Now())
 			}
@@ -152,7 +152,7 @@ func writeJSON(w io.Writer, v any) error {
 
 // pendingText is one question in a few lines.
 func pendingText(w io.Writer, a *approval.Approval, now time.Time) {
-	fmt.Fprintf(w, "%s  %s ago, for %s more: sallyport approve %s\n", a.Code, ago(now.Sub(a.Asked)), ago(a.Expires.Sub(now)), a.Code)
+	fmt.Fprintf(w, "%s  %s ago, for %s more: %s approve %s\n", a.Code, ago(now.Sub(a.Asked)), ago(a.Expires.Sub(now)), typedName(), a.Code)
 	folded(w, "    ", fmt.Sprintf("%s calls %s of %s", quote.Value(a.Caller, 120), quote.Value(a.Name(), 240), quote.Value(a.Upstream, 120)))
 	for _, q := range a.Questions {
 		folded(w, "    ", quote.Text(q.Text, 1000))

@@ -184,7 +184,12 @@ func pinStore(o own) (*pins.Store, error) {
 	if o.noState != nil {
 		return nil, errors.New("there is no directory to keep pins in: set $XDG_STATE_HOME or $HOME to an absolute path (on Windows %LocalAppData%)")
 	}
-	return pins.Open(filepath.Join(filepath.Dir(o.stateLog), "pins"))
+	store, err := pins.Open(filepath.Join(filepath.Dir(o.stateLog), "pins"))
+	if err != nil {
+		return nil, err
+	}
+	store.Program = typedName()
+	return store, nil
 }
 
 func openLog(path string, a config.Audit, said *slog.Logger) (*audit.Log, error) {
