@@ -162,7 +162,7 @@ func (x *examination) ofProgram() {
 	b := thisBuild()
 	text := fmt.Sprintf("%s, version %s (%s, %s/%s)", quote.Text(x.program, 1000), b.Version, b.Go, runtime.GOOS, runtime.GOARCH)
 	if where := passing(x.program); where != "" {
-		x.add(levelWarn, "program", "this program", text+", "+where+": clients will not find it later", "install it: go install, or make build")
+		x.add(levelWarn, "program", "this program", text+", "+where+": clients will not find it later", "move it to a directory that stays, ~/.local/bin for example, and run sallyport init from there")
 		return
 	}
 	if info, err := os.Stat(x.program); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {

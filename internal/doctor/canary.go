@@ -44,6 +44,17 @@ const (
 	maxAnswer = 500 // bytes
 )
 
+// ownCapability is no client's: what a server lists to doctor is pinned beside what it
+// lists to clients, and is not taken for their use of it.
+const ownCapability = "io.sallyport/doctor"
+
+// Capabilities are the objects of capabilities that [Try] may declare, as JSON: a request of
+// 2026-07-28 has an empty member beside what initialize has.
+func Capabilities() []string {
+	const own = `"experimental":{"` + ownCapability + `":{}}`
+	return []string{"{" + own + "}", "{" + own + `,"roots":{}}`}
+}
+
 // Try starts l, asks it for its tools, and calls one that it cannot have. The process is
 // ended before it returns. ctx bounds all of it; stderr is the last that the process said
 // there, at most 2 KiB, hostile text.
@@ -62,7 +73,9 @@ func Try(ctx context.Context, l Launch) (p Probe, stderr string, err error) {
 	cmd.Stderr = said
 	defer func() { stderr = said.String() }()
 
-	client := mcp.NewClient(&mcp.Implementation{Name: "sallyport-doctor", Version: "1"}, nil)
+	client := mcp.NewClient(&mcp.Implementation{Name: "sallyport-doctor", Version: "1"}, &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{Experimental: map[string]any{ownCapability: map[string]any{}}},
+	})
 	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
 	if err != nil {
 		return p, "", fmt.Errorf("it does not start: %w", err)
