@@ -163,8 +163,12 @@ func (r *initRun) run() error {
 			return &exitError{code: exitNotWritten}
 		}
 	}
-	r.write(changes)
-	if err := r.starter(files); err != nil {
+	written := r.write(changes)
+	err = r.starter(files)
+	if written && !r.f.undo {
+		r.say("Restart the clients: they read this when they start. To take it back: %s init --undo\n", typedName())
+	}
+	if err != nil {
 		return err
 	}
 	return r.ending()
@@ -241,8 +245,8 @@ func (r *initRun) plan(files []*clientconfig.File) []*clientconfig.Change {
 	return changes
 }
 
-// write writes each change. One that fails does not keep the others.
-func (r *initRun) write(changes []*clientconfig.Change) {
+// write writes each change, and says whether one was. One that fails does not keep the others.
+func (r *initRun) write(changes []*clientconfig.Change) (written bool) {
 	r.say("\n")
 	var done []*clientconfig.File
 	for _, c := range changes {
@@ -261,7 +265,5 @@ func (r *initRun) write(changes []*clientconfig.Change) {
 		}
 	}
 	r.remember(done)
-	if !r.bad && !r.f.undo {
-		r.say("Restart the clients: they read this when they start. To take it back: %s init --undo\n", typedName())
-	}
+	return len(done) > 0
 }

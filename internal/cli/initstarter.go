@@ -44,6 +44,7 @@ func (r *initRun) starter(files []*clientconfig.File) error {
 	domains, projects := r.f.domains, r.f.projects
 	if !told {
 		if domains, projects = r.questions(found); len(domains)+len(projects) == 0 {
+			r.say("no starter configuration is written: tools write only in the directories that their server's own command names\n")
 			return nil
 		}
 	}
