@@ -30,6 +30,7 @@ type Root struct {
 	prefixes []location
 	base     *location // nil: relative paths are refused
 	deny     []location
+	clients  clients
 }
 
 // NewRoot compiles absolute prefixes; with none, every path is outside. base, if not
@@ -142,6 +143,9 @@ func (r *Root) check(path string, resolve Resolver) (string, error) {
 		readings = append(readings, physical)
 	}
 	if err := r.inside(readings, lookup); err != nil {
+		return "", err
+	}
+	if err := r.clients.check(r, sp.collapse(), readings, lookup); err != nil {
 		return "", err
 	}
 	return lexical.String(), nil

@@ -17,6 +17,8 @@ type Options struct {
 	Style confine.Style
 	Deny  []string   // Sallyport's own files, absolute; they lie inside no prefix
 	Packs PackChoice // zero: auto
+	// Clients are the configurations of MCP clients; they lie inside no prefix either.
+	Clients confine.Clients
 }
 
 // PackChoice is the packs: key: auto (zero), none, or names. A named pack too is used
@@ -264,6 +266,9 @@ func (r *reader) paths() {
 		return
 	}
 	root, err := confine.NewRoot(r.opt.Style, r.c.AllowedPathPrefixes, r.c.PathBase, r.opt.Deny)
+	if err == nil {
+		root, err = root.WithClients(r.opt.Clients)
+	}
 	if err != nil {
 		r.p.Add(r.fields["allowed_path_prefixes"], "%v", err)
 		return

@@ -119,7 +119,7 @@ const Lead = "a human has to agree first: "
 
 // Refusal is what the agent is told of a call that nobody has agreed to yet, after reason: what
 // is asked, or why nobody is. It is empty for a call that may run.
-func (o Outcome) Refusal(reason string) string {
+func (d *Desk) Refusal(o Outcome, reason string) string {
 	reason = strings.TrimPrefix(reason, Lead)
 	switch {
 	case o.State == Granted:
@@ -129,7 +129,7 @@ func (o Outcome) Refusal(reason string) string {
 	case o.State == Denied:
 		return reason + "; nobody could be asked"
 	}
-	return reason + ".\nAsk the user to run this in their own terminal, not through the agent: sallyport approve " +
+	return reason + ".\nAsk the user to run this in their own terminal, not through the agent: " + d.store.opt.Program + " approve " +
 		o.Approval().Code + "\nThen make the same call again: the code is good for one call, and expires soon."
 }
 

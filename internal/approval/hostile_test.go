@@ -365,7 +365,7 @@ func TestDestinationHoldsHostileText(t *testing.T) {
 		}
 		n := Notice{}
 		if out.State == Asked {
-			n = out.Approvals[0].Notice()
+			n = out.Approvals[0].Notice("")
 		}
 		for _, q := range n.Questions {
 			if strings.ContainsAny(q.Destination+q.Text, "\n\x1b\u202e") {

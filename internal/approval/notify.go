@@ -2,6 +2,7 @@ package approval
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,21 +19,22 @@ import (
 // ends, means nothing. Safe for concurrent use.
 type Notifier struct {
 	command []string
+	program string
 	warn    func(error)
 	free    chan struct{}
 	timeout time.Duration
 }
 
-// NewNotifier returns nil without a command. warn is told of a command that failed, from any
+// NewNotifier returns nil without a command. program is as in [StoreOptions]. warn is told of a command that failed, from any
 // goroutine; nil: nobody is.
-func NewNotifier(command []string, warn func(error)) *Notifier {
+func NewNotifier(command []string, program string, warn func(error)) *Notifier {
 	if len(command) == 0 {
 		return nil
 	}
 	if warn == nil {
 		warn = func(error) {}
 	}
-	return &Notifier{command: command, warn: warn, free: make(chan struct{}, 4), timeout: 10 * time.Second}
+	return &Notifier{command: command, program: program, warn: warn, free: make(chan struct{}, 4), timeout: 10 * time.Second}
 }
 
 // Notice is what the command is given. Texts are bounded and escaped.
@@ -58,10 +60,11 @@ type NoticeDetail struct {
 	Text        string `json:"text"`
 }
 
-// Notice returns what may be told of an approval outside the terminal that answers.
-func (a *Approval) Notice() Notice {
+// Notice returns what may be told of an approval outside the terminal that answers. program
+// is as in [StoreOptions].
+func (a *Approval) Notice(program string) Notice {
 	n := Notice{
-		Version: 1, ID: a.ID, Code: a.Code, Command: "sallyport approve " + a.Code, Caller: quote.Text(a.Caller, 120),
+		Version: 1, ID: a.ID, Code: a.Code, Command: cmp.Or(program, defaultProgram) + " approve " + a.Code, Caller: quote.Text(a.Caller, 120),
 		Upstream: quote.Text(a.Upstream, 120), Tool: quote.Text(a.Name(), 120), Asked: a.Asked.UTC(), Expires: a.Expires.UTC(),
 		Questions: []NoticeDetail{},
 	}
@@ -102,7 +105,7 @@ func (n *Notifier) Notify(a Approval) {
 func (n *Notifier) run(a Approval) error {
 	ctx, cancel := context.WithTimeout(context.Background(), n.timeout)
 	defer cancel()
-	text, err := json.Marshal(a.Notice())
+	text, err := json.Marshal(a.Notice(n.program))
 	if err != nil {
 		return err
 	}

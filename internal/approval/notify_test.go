@@ -39,7 +39,7 @@ func TestNotifyGetsTheQuestion(t *testing.T) {
 	t.Setenv("SALLYPORT_AUDIT_KEY", "secret")
 	self, err := os.Executable()
 	must(t, err)
-	n := NewNotifier([]string{self, "-an", "argument"}, func(err error) { t.Error(err) })
+	n := NewNotifier([]string{self, "-an", "argument"}, "", func(err error) { t.Error(err) })
 	done := make(chan error, 1)
 	d := r.desk(func(o *DeskOptions) { o.Notify = func(a Approval) { done <- n.run(a) } })
 	a := r.ask(d, r.request("send_email", mail("bob@partner.example")), Asked).Approval()
@@ -63,14 +63,14 @@ func TestNotifyGetsTheQuestion(t *testing.T) {
 }
 
 func TestNotifyFailsOrHangs(t *testing.T) {
-	if NewNotifier(nil, nil) != nil {
+	if NewNotifier(nil, "", nil) != nil {
 		t.Error("a notifier without a command")
 	}
 	(*Notifier)(nil).Notify(Approval{})
-	if err := NewNotifier([]string{filepath.Join(t.TempDir(), "none")}, nil).run(Approval{}); !errors.Is(err, os.ErrNotExist) {
+	if err := NewNotifier([]string{filepath.Join(t.TempDir(), "none")}, "", nil).run(Approval{}); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
-	n := NewNotifier([]string{"sleep", "600"}, nil)
+	n := NewNotifier([]string{"sleep", "600"}, "", nil)
 	n.timeout = 20 * time.Millisecond
 	if err := n.run(Approval{}); err == nil {
 		t.Error("a command that hangs is waited for")

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"time"
 )
 
+const defaultProgram = "sallyport"
+
 // StoreOptions say where approvals are kept.
 type StoreOptions struct {
 	// Dir is the state directory; nobody but this user may write to it. It is made if it is
@@ -17,6 +20,8 @@ type StoreOptions struct {
 	Dir      string
 	LockWait time.Duration    // how long one use waits for other processes at most; 0: 2 s
 	Now      func() time.Time // nil: time.Now
+	// Program is how a person calls this program, for texts that name a command. "": sallyport.
+	Program string
 }
 
 // Store is what is kept of approvals. Safe for concurrent use, also by several processes.
@@ -30,6 +35,7 @@ type Store struct {
 
 // NewStore returns the store in a directory. Nothing is read or made yet.
 func NewStore(o StoreOptions) *Store {
+	o.Program = cmp.Or(o.Program, defaultProgram)
 	if o.LockWait <= 0 {
 		o.LockWait = 2 * time.Second
 	}

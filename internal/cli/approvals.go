@@ -23,7 +23,7 @@ func approvalStore(o own) (*approval.Store, error) {
 	if o.noState != nil {
 		return nil, errors.New("there is no directory to keep approvals in: set $XDG_STATE_HOME or $HOME to an absolute path (on Windows %LocalAppData%)")
 	}
-	return approval.NewStore(approval.StoreOptions{Dir: filepath.Dir(o.stateLog)}), nil
+	return approval.NewStore(approval.StoreOptions{Dir: filepath.Dir(o.stateLog), Program: typedName()}), nil
 }
 
 // trustList is the user's own list of destinations, for an engine; nil where there is no
@@ -54,7 +54,7 @@ func askSettings(a config.Approvals) approval.Settings {
 
 // askNotifier is what runs the user's own command for each new question; nil: none.
 func askNotifier(a config.Approvals, log *slog.Logger) func(approval.Approval) {
-	n := approval.NewNotifier(a.Notify, func(err error) { log.Warn("the command of approvals.notify failed", "error", err) })
+	n := approval.NewNotifier(a.Notify, typedName(), func(err error) { log.Warn("the command of approvals.notify failed", "error", err) })
 	if n == nil {
 		return nil
 	}

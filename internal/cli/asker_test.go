@@ -62,7 +62,7 @@ func asker() {
 			fail(os.WriteFile("code", []byte(a.Code), 0o600))
 			fail(os.WriteFile("id", []byte(a.ID), 0o600))
 		}
-		if text := out.Refusal(d.Reason); text != "" {
+		if text := desk.Refusal(out, d.Reason); text != "" {
 			fmt.Println("[sallyport blocked] " + text)
 			return
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/audit"
 	"github.com/sallyport-dev/sallyport/confine/osresolve"
-	"github.com/sallyport-dev/sallyport/contract"
 	"github.com/sallyport-dev/sallyport/internal/config"
 	"github.com/sallyport-dev/sallyport/internal/decide"
 	"github.com/sallyport-dev/sallyport/policy"
@@ -70,7 +69,7 @@ func runDecide(cmd *cobra.Command, f decideFlags, stdin io.Reader, stdout, stder
 	if err != nil {
 		return failed(err)
 	}
-	contracts := contract.Options{Style: loadOptions().Contracts.Style, Deny: own.deny}
+	contracts := own.contracts()
 	cfg, _, err := loadFiles(config.Options{Lookup: os.LookupEnv, Contracts: contracts}, own.config, f.contracts)
 	if err != nil {
 		return explainFailed(stderr, &filesError{err})

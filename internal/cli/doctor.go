@@ -167,7 +167,7 @@ func (x *examination) ofProgram() {
 	b := thisBuild()
 	text := fmt.Sprintf("%s, version %s (%s, %s/%s)", quote.Text(x.program, 1000), b.Version, b.Go, runtime.GOOS, runtime.GOARCH)
 	if where := passing(x.program); where != "" {
-		x.add(levelWarn, "program", "this program", text+", "+where+": clients will not find it later", "install it: go install, or make build")
+		x.add(levelWarn, "program", "this program", text+", "+where+": clients will not find it later", "move it to a directory that stays, ~/.local/bin for example, and run sallyport init from there")
 		return
 	}
 	for _, p := range wayTo(x.program) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/sallyport-dev/sallyport/doc"
 	"github.com/sallyport-dev/sallyport/internal/clientconfig"
 	"github.com/sallyport-dev/sallyport/internal/config"
 	"github.com/sallyport-dev/sallyport/internal/doctor"
@@ -134,7 +135,7 @@ func (x *examination) ofFlags(name string, e *clientconfig.Entry) (log string, o
 	var pol *policy.Policy
 	if err == nil {
 		opt := loadOptions()
-		opt.Contracts.Deny = own.deny
+		opt.Contracts = own.contracts()
 		opt.Lookup = func(v string) (string, bool) {
 			if s, ok := e.Env[v]; ok {
 				return s, true // as it stands, if the client fills it in
@@ -298,6 +299,19 @@ func recorded(log string, size int64, canary string) bool {
 	}
 }
 
+const notUsedYet = "no client has used it yet: whether it can show questions is not known; where it cannot, a refusal has a code for sallyport approve"
+
+// doctorSets are the ids under which what a server listed to doctor itself is pinned.
+func doctorSets() []string {
+	var ids []string
+	for _, text := range doctor.Capabilities() {
+		if v, err := doc.Parse([]byte(text), doc.Limits{}); err == nil {
+			ids = append(ids, pins.CapabilitiesOf(v).ID())
+		}
+	}
+	return ids
+}
+
 // ofAsking says by what clients of this server have declared so far how a question
 // reaches a person.
 func (x *examination) ofAsking(name string, e *clientconfig.Entry) {
@@ -307,7 +321,7 @@ func (x *examination) ofAsking(name string, e *clientconfig.Entry) {
 	}
 	dir := filepath.Join(filepath.Dir(own.stateLog), "pins")
 	if _, err := os.Stat(dir); err != nil {
-		x.add(levelNote, "asks", name, "no client has started it yet: whether it can show questions is not known; where it cannot, the refusal has a code for sallyport approve", "")
+		x.add(levelNote, "asks", name, notUsedYet, "")
 		return
 	}
 	store, err := pins.Open(dir)
@@ -318,17 +332,22 @@ func (x *examination) ofAsking(name string, e *clientconfig.Entry) {
 	if err != nil {
 		return // ofState says it
 	}
-	id := pins.Command(e.Command).ID()
+	id, used, probe := pins.Command(e.Command).ID(), false, doctorSets()
 	for _, f := range all {
 		if f.ID != id {
 			continue
 		}
 		for _, s := range f.Sets {
+			used = used || !slices.Contains(probe, s.ID)
 			if slices.ContainsFunc(s.Capabilities, func(c string) bool { return strings.HasPrefix(c, "elicitation") }) {
 				x.add(levelOK, "asks", name, "a client that can show questions has used it", "")
 				return
 			}
 		}
+	}
+	if !used {
+		x.add(levelNote, "asks", name, notUsedYet, "")
+		return
 	}
 	x.add(levelNote, "asks", name, "no client that has used it so far can show questions: a refusal has a code for sallyport approve", "")
 }

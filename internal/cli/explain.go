@@ -144,7 +144,7 @@ func explainCall(ctx context.Context, f explainFlags, changed func(string) bool,
 		return none, err
 	}
 	opt := loadOptions()
-	opt.Contracts.Deny = own.deny
+	opt.Contracts = own.contracts()
 	cfg, _, err := loadFiles(opt, own.config, f.contracts)
 	if err != nil {
 		return none, &filesError{err}

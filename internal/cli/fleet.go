@@ -89,7 +89,7 @@ func readFleet(o fleetOptions) (*fleet, error) {
 	}
 	own.deny = append(own.deny, o.ownFiles...)
 	f := &fleet{own: own, kept: map[string]kept{}, engines: map[string]*sallyport.Engine{}, trusting: map[string]*sallyport.Engine{}, dryRun: map[string]bool{}}
-	f.contracts = contract.Options{Style: loadOptions().Contracts.Style, Deny: own.deny}
+	f.contracts = own.contracts()
 	if o.load == nil {
 		o.load = loadFile
 	}

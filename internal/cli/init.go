@@ -126,6 +126,9 @@ func (r *initRun) run() error {
 	}
 	places := clientconfig.Here(r.program)
 	files, err := r.find(places)
+	if r.f.undo {
+		defer func() { r.remains(places, files) }()
+	}
 	if err != nil {
 		return failed(err)
 	}
@@ -160,8 +163,12 @@ func (r *initRun) run() error {
 			return &exitError{code: exitNotWritten}
 		}
 	}
-	r.write(changes)
-	if err := r.starter(files); err != nil {
+	written := r.write(changes)
+	err = r.starter(files)
+	if written && !r.f.undo {
+		r.say("Restart the clients: they read this when they start. To take it back: %s init --undo\n", typedName())
+	}
+	if err != nil {
 		return err
 	}
 	return r.ending()
@@ -238,9 +245,10 @@ func (r *initRun) plan(files []*clientconfig.File) []*clientconfig.Change {
 	return changes
 }
 
-// write writes each change. One that fails does not keep the others.
-func (r *initRun) write(changes []*clientconfig.Change) {
+// write writes each change, and says whether one was. One that fails does not keep the others.
+func (r *initRun) write(changes []*clientconfig.Change) (written bool) {
 	r.say("\n")
+	var done []*clientconfig.File
 	for _, c := range changes {
 		path, asItWas := quote.Text(c.File.Target, 1000), c.Restored()
 		switch err := c.Write(); {
@@ -250,6 +258,7 @@ func (r *initRun) write(changes []*clientconfig.Change) {
 		case !r.f.undo && !c.File.BackedUp():
 			r.say("written: %s (a backup was there before and holds something else than the file did; it stays: %s)\n", path, quote.Text(c.File.BackupPath(), 1000))
 		case !r.f.undo:
+			done = append(done, c.File)
 			r.say("written: %s (as it was: %s)\n", path, quote.Text(c.File.BackupPath(), 1000))
 		case asItWas:
 			r.say("restored: %s, to the byte; its backup is removed\n", path)
@@ -257,7 +266,6 @@ func (r *initRun) write(changes []*clientconfig.Change) {
 			r.say("restored: %s (its backup holds something else, so it stays: %s)\n", path, quote.Text(c.File.BackupPath(), 1000))
 		}
 	}
-	if !r.bad && !r.f.undo {
-		r.say("Restart the clients: they read this when they start. To take it back: sallyport init --undo\n")
-	}
+	r.remember(done)
+	return len(done) > 0
 }

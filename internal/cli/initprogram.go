@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -38,7 +39,7 @@ func ownProgram(named string, undo bool) (path string, warnings []string, err er
 		return "", nil, fmt.Errorf("a client may read something else than the path %s, because of its characters: put the program elsewhere, or name it with --program", shown)
 	}
 	if where := passing(path); where != "" && named == "" {
-		return "", nil, fmt.Errorf("this program is %s, %s: clients would not find it later. Install it first (go install, or make build), or name one with --program", shown, where)
+		return "", nil, fmt.Errorf("this program is %s, %s: clients would not find it later. Move it to a directory that stays, ~/.local/bin for example, and run init from there, or name one with --program", shown, where)
 	} else if where != "" {
 		warnings = append(warnings, fmt.Sprintf("%s is %s: once it is gone, these servers do not start", shown, where))
 	}
@@ -64,6 +65,20 @@ func runningProgram() (string, error) {
 		}
 	}
 	return path, nil
+}
+
+// typedName is how a person calls this program in a terminal: by its name where PATH leads
+// to this very file, else by its path. A program of another name, such as a test, is sallyport.
+func typedName() string {
+	const name = "sallyport"
+	running, err := runningProgram()
+	if err != nil || !clientconfig.IsSallyport(running, "") {
+		return name
+	}
+	if found, err := exec.LookPath(name); err == nil && sameFile(found, running) {
+		return name
+	}
+	return shellWord(running)
 }
 
 // typedPaths are where a program that was started as name may be.

@@ -2,8 +2,12 @@ package cli
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -60,10 +64,28 @@ func (r *initRun) listEntry(e *clientconfig.Entry) {
 		}
 	default:
 		r.say("  %-20s left: %s\n", name, e.Reason)
+		r.listGone(e)
 		if e.State == clientconfig.Remote {
 			r.say("  %-20s to front it, make its command %s\n", "", frontURL(e))
 		}
 	}
+}
+
+// listGone says of a wrapped server that its client cannot start it, because the program is
+// gone. Where a client looks for a name without a path is not known.
+func (r *initRun) listGone(e *clientconfig.Entry) {
+	if e.State != clientconfig.Wrapped || e.Off || r.f.undo || !filepath.IsAbs(e.Wrapper) {
+		return
+	}
+	if _, err := os.Stat(e.Wrapper); !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	r.bad = true
+	do := "Correct its command by hand"
+	if e.ByInit {
+		do = fmt.Sprintf("Run %[1]s init --undo, then %[1]s init", typedName())
+	}
+	r.say("  %-20s FAIL: %s is not there: the client cannot start this server. %s\n", "", quote.Value(e.Wrapper, 400), do)
 }
 
 // bridges are packages that make a server at a URL one over stdio.

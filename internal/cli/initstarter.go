@@ -45,6 +45,7 @@ func (r *initRun) starter(files []*clientconfig.File) error {
 	domains, projects := r.f.domains, r.f.projects
 	if !told {
 		if domains, projects = r.questions(found); len(domains)+len(projects) == 0 {
+			r.say("no starter configuration is written: tools write only in the directories that their server's own command names\n")
 			return nil
 		}
 	}
@@ -61,7 +62,7 @@ func (r *initRun) starter(files []*clientconfig.File) error {
 		r.say("%s: %s\n", quote.Text(file, 1000), quote.Text(err.Error(), 400))
 		return nil
 	}
-	r.say("written: %s; wrap reads it. What it says: sallyport validate -c %s\n", quote.Text(file, 1000), shellWord(file))
+	r.say("written: %s; wrap reads it. What it says: %s validate -c %s\n", quote.Text(file, 1000), typedName(), shellWord(file))
 	return nil
 }
 
@@ -230,11 +231,14 @@ func mailParam(selector string) bool {
 	return strings.Contains(name, "email")
 }
 
+// starterMark is what a starter configuration begins with.
+const starterMark = "# Written by sallyport init."
+
 // starterText writes the configuration. Each entry is the pack's own with what the user
 // said: an entry of one's own holds instead of the pack's.
 func starterText(found []packServer, domains, projects []string) (string, error) {
 	var b strings.Builder
-	b.WriteString("# Written by sallyport init. It is yours: change it as you like, and check it with\n" +
+	b.WriteString(starterMark + " It is yours: change it as you like, and check it with\n" +
 		"# sallyport validate. Each tool here is what the shipped pack says of it, with your\n" +
 		"# directories and destinations; tools that are not here keep their pack.\nversion: 1\ntools:\n")
 	trusted, dirs := []string{}, []string{}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sallyport-dev/sallyport/confine"
 	"github.com/sallyport-dev/sallyport/contract"
+	"github.com/sallyport-dev/sallyport/internal/clientconfig"
 	"github.com/sallyport-dev/sallyport/internal/config"
 )
 
@@ -72,6 +73,7 @@ func loadSources(opt config.Options, configText, contractsText source) (c *confi
 // loadOptions are those of this process and system.
 func loadOptions() config.Options {
 	opt := config.Options{Lookup: os.LookupEnv}
+	opt.Contracts.Clients.Names = clientconfig.ProjectNames()
 	switch runtime.GOOS {
 	case "darwin":
 		opt.Contracts.Style = confine.Darwin

@@ -88,7 +88,7 @@ type adviser struct {
 	toolFlags         []string              // [NAME=]FILE
 	toolFiles         map[string]*namedFile // by FILE
 	log               string                // "": none
-	deny              []string              // Sallyport's own files
+	own               own
 }
 
 // newAdviser opens the files of the command line: what names no file is a mistake of the
@@ -125,8 +125,7 @@ func newAdviser(f mcpFlags) (*adviser, error) {
 		}
 		r.Close()
 	}
-	own, err := ownFiles(f.config, f.contracts, f.audit)
-	a.deny = own.deny
+	a.own, err = ownFiles(f.config, f.contracts, f.audit)
 	return a, err
 }
 
@@ -223,7 +222,7 @@ type loaded struct {
 // text never brings in the other file: nobody asked about both.
 func (a *adviser) load(args ownserver.Args) (loaded, error) {
 	l := loaded{opt: loadOptions()}
-	l.opt.Contracts.Deny = a.deny
+	l.opt.Contracts = a.own.contracts()
 	var cs, ct source
 	switch {
 	case args.Has("config") || args.Has("contracts"):

@@ -153,23 +153,23 @@ func writeJSON(w io.Writer, v any) error {
 	return err
 }
 
-// pendingText is one question in a few lines.
 // settledByList is how a question is shown that the user's list has made needless.
 const settledByList = "trust list"
 
 func notice(a *approval.Approval, trusted []sallyport.TrustedDestination) approval.Notice {
-	n := a.Notice()
+	n := a.Notice(typedName())
 	if a.OnList(trusted, time.Now()) {
 		n.Settled = settledByList
 	}
 	return n
 }
 
+// pendingText is one question in a few lines.
 func pendingText(w io.Writer, a *approval.Approval, trusted []sallyport.TrustedDestination, now time.Time) {
 	if a.OnList(trusted, now) {
 		fmt.Fprintf(w, "%s  settled by your %s: the agent can make the call again\n", a.Code, settledByList)
 	} else {
-		fmt.Fprintf(w, "%s  %s ago, for %s more: sallyport approve %s\n", a.Code, ago(now.Sub(a.Asked)), ago(a.Expires.Sub(now)), a.Code)
+		fmt.Fprintf(w, "%s  %s ago, for %s more: %s approve %s\n", a.Code, ago(now.Sub(a.Asked)), ago(a.Expires.Sub(now)), typedName(), a.Code)
 	}
 	folded(w, "    ", fmt.Sprintf("%s calls %s of %s", quote.Value(a.Caller, 120), quote.Value(a.Name(), 240), quote.Value(a.Upstream, 120)))
 	for _, q := range a.Questions {

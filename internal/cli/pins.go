@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -209,7 +210,7 @@ func having(all []*pins.File, tool string) ([]*pins.File, error) {
 
 // acceptCommand is what to type to be asked about the same.
 func (f *pinsFlags) acceptCommand() string {
-	command := "sallyport pins accept"
+	command := typedName() + " pins accept"
 	if f.upstream != "" {
 		command += " --upstream " + shellWord(f.upstream)
 	}
@@ -221,8 +222,12 @@ func (f *pinsFlags) acceptCommand() string {
 
 // shellWord shows one word of a command, in quotes where a shell would read something else.
 func shellWord(s string) string {
+	plain := "._-/"
+	if runtime.GOOS == "windows" {
+		plain += `\:`
+	}
 	if strings.ContainsFunc(s, func(r rune) bool {
-		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-/", r)
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(plain, r)
 	}) {
 		return quote.Value(s, 256)
 	}
@@ -239,7 +244,7 @@ func waitText(n int) string {
 // accept asks about each difference and returns how many still wait.
 func accept(ctx context.Context, f pinsFlags, stdin io.Reader, stdout io.Writer) (left int, err error) {
 	if !onTerminal(stdin) || !onTerminal(stdout) {
-		return 0, errors.New("accepting needs a person at a terminal: standard input and output have to be one. See the difference with: sallyport pins diff")
+		return 0, errors.New("accepting needs a person at a terminal: standard input and output have to be one. See the difference with: " + typedName() + " pins diff")
 	}
 	store, files, err := f.files()
 	if err != nil {

@@ -220,7 +220,7 @@ func pinsText(files []*pins.File, tool string) string {
 			}
 		}
 		if n := len(questions([]*pins.File{f}, tool)); n > 0 {
-			fmt.Fprintf(&b, "  %s: sallyport pins diff\n", waitText(n))
+			fmt.Fprintf(&b, "  %s: %s pins diff\n", waitText(n), typedName())
 		}
 	}
 	if len(files) == 0 {

@@ -158,7 +158,7 @@ func reportInput(ctx context.Context, f reportFlags, since, until time.Time) (re
 		return in, err
 	}
 	opt := loadOptions()
-	opt.Contracts.Deny = own.deny
+	opt.Contracts = own.contracts()
 	cfg, _, err := loadFiles(opt, own.config, f.contracts)
 	if err != nil {
 		return in, &filesError{err}

@@ -44,7 +44,7 @@ func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, e
 	if err != nil {
 		return nil, err
 	}
-	contracts := contract.Options{Style: loadOptions().Contracts.Style, Deny: own.deny}
+	contracts := own.contracts()
 	cfg, _, err := loadFiles(config.Options{Lookup: os.LookupEnv, Contracts: contracts}, own.config, f.contracts)
 	if err != nil {
 		return nil, err
@@ -115,6 +115,15 @@ type own struct {
 	stateLog string // default log
 	noState  error  // why there is none
 	deny     []string
+	clients  []string // configurations of MCP clients, those that are not there yet too
+}
+
+// contracts are the options with which contracts are read, so that no prefix holds what is
+// not for tools to write.
+func (o own) contracts() contract.Options {
+	opt := loadOptions().Contracts
+	opt.Deny, opt.Clients.Files = slices.Clip(o.deny), o.clients
+	return opt
 }
 
 // ownFiles finds them; the names are those of flags, "" for none.
@@ -126,7 +135,7 @@ func ownFiles(configFile, contractsFile, auditFile string) (own, error) {
 	if dir, err := os.UserConfigDir(); err == nil && filepath.IsAbs(dir) {
 		o.deny = append(o.deny, filepath.Join(dir, "sallyport"))
 	}
-	o.deny = append(o.deny, clientFiles()...)
+	o.clients = clientFiles()
 	if o.config = configFile; o.config == "" {
 		var err error
 		if o.config, err = defaultConfigFile(); err != nil {
@@ -175,7 +184,12 @@ func pinStore(o own) (*pins.Store, error) {
 	if o.noState != nil {
 		return nil, errors.New("there is no directory to keep pins in: set $XDG_STATE_HOME or $HOME to an absolute path (on Windows %LocalAppData%)")
 	}
-	return pins.Open(filepath.Join(filepath.Dir(o.stateLog), "pins"))
+	store, err := pins.Open(filepath.Join(filepath.Dir(o.stateLog), "pins"))
+	if err != nil {
+		return nil, err
+	}
+	store.Program = typedName()
+	return store, nil
 }
 
 func openLog(path string, a config.Audit, said *slog.Logger) (*audit.Log, error) {
@@ -226,7 +240,10 @@ func writeRoots(command []string, opt contract.Options, log *slog.Logger) (*conf
 	if len(dirs) == 0 {
 		return nil, nil
 	}
-	root, err := confine.NewRoot(opt.Style, dirs, "", slices.Concat(opt.Deny, clientFiles(dirs...)))
+	root, err := confine.NewRoot(opt.Style, dirs, "", opt.Deny)
+	if err == nil {
+		root, err = root.WithClients(opt.Clients)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the directories on the server's command line: %w", err)
 	}

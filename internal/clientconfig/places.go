@@ -94,6 +94,22 @@ func (p Places) Locations() []Location {
 	return all
 }
 
+// ProjectNames are the files of all clients in a project's directory, with slashes between
+// their parts.
+func ProjectNames() []string {
+	root := string(filepath.Separator)
+	var names []string
+	for _, c := range Clients {
+		if c.project == nil {
+			continue
+		}
+		for _, path := range c.project(Places{Project: root}) {
+			names = append(names, filepath.ToSlash(strings.TrimPrefix(path, root)))
+		}
+	}
+	return names
+}
+
 // Known finds the place that a path is.
 func (p Places) Known(path string) (Location, bool) {
 	abs, err := filepath.Abs(path)

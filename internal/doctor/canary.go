@@ -36,7 +36,19 @@ const (
 	maxAnswer = 500 // bytes
 )
 
-// Try starts a command, as this process would and with its variables, asks it for its tools, and calls one that it cannot have. The process is
+// ownCapability is no client's: what a server lists to doctor is pinned beside what it
+// lists to clients, and is not taken for their use of it.
+const ownCapability = "io.sallyport/doctor"
+
+// Capabilities are the objects of capabilities that [Try] may declare, as JSON: a request of
+// 2026-07-28 has an empty member beside what initialize has.
+func Capabilities() []string {
+	const own = `"experimental":{"` + ownCapability + `":{}}`
+	return []string{"{" + own + "}", "{" + own + `,"roots":{}}`}
+}
+
+// Try starts a command, as this process would and with its variables, asks it for its tools,
+// and calls one that it cannot have. The process is
 // ended before it returns. ctx bounds all of it; stderr is the last that the process said
 // there, at most 2 KiB, hostile text.
 func Try(ctx context.Context, command []string) (p Probe, stderr string, err error) {
@@ -50,7 +62,9 @@ func Try(ctx context.Context, command []string) (p Probe, stderr string, err err
 	cmd.Stderr = said
 	defer func() { stderr = said.String() }()
 
-	client := mcp.NewClient(&mcp.Implementation{Name: "sallyport-doctor", Version: "1"}, nil)
+	client := mcp.NewClient(&mcp.Implementation{Name: "sallyport-doctor", Version: "1"}, &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{Experimental: map[string]any{ownCapability: map[string]any{}}},
+	})
 	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
 	if err != nil {
 		return p, "", fmt.Errorf("it does not start: %w", err)

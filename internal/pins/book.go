@@ -1,6 +1,7 @@
 package pins
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,11 @@ func (s *Store) Book(u Upstream, name string) (*Book, error) {
 	return b, err
 }
 
+// Command is what a person types for a command of pins, such as list.
+func (b *Book) Command(name string) string {
+	return cmp.Or(b.store.Program, "sallyport") + " pins " + name
+}
+
 // Event is one thing that a list changed in the pins.
 type Event struct {
 	Tool   string // hostile text; "" for the list as a whole
@@ -47,7 +53,7 @@ func (b *Book) List(ctx context.Context, s *sallyport.Session, c Capabilities, t
 	err = b.store.update(ctx, b.upstream, func(f *File, save func() error) error {
 		known := f.known(c)
 		known.Later = !known.First.IsZero() && known.First.Before(b.opened)
-		known.Hint = "a person can see the difference with: sallyport pins diff --upstream " + b.named()
+		known.Hint = "a person can see the difference with: " + b.Command("diff") + " --upstream " + b.named()
 		var err error
 		changed := ""
 		notices, err = s.PinKnown(b.name, tools, known, func(r sallyport.PinReport) error {

@@ -21,6 +21,10 @@ var lockWait = 5 * time.Second
 
 // Store is a directory of pins. Safe for concurrent use, also by several processes.
 type Store struct {
+	// Program is how a person calls this program, for texts that name a command. It is set
+	// before the store is used; "": sallyport.
+	Program string
+
 	dir   string
 	wrote func(step string) error // for tests; nil otherwise
 }

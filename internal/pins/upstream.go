@@ -105,6 +105,9 @@ type Capabilities struct {
 	names []string
 }
 
+// ID is the id of the set that is pinned for a client with them.
+func (c Capabilities) ID() string { return c.id }
+
 // CapabilitiesOf reads the capabilities object of a client; anything else stands for
 // itself, and nothing at all for {}.
 func CapabilitiesOf(v doc.Value) Capabilities {

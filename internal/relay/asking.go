@@ -121,7 +121,7 @@ func (r *Relay) notGranted(c *call, out approval.Outcome) {
 	c.keeps = out.Kept && !c.large
 	r.recordVerdict(c, refusalOutcome(c.decision))
 	d := r.told(c)
-	r.refuseWith(c, d, out.Refusal(d.Reason))
+	r.refuseWith(c, d, r.opt.Desk.Refusal(out, d.Reason))
 }
 
 // cannotBeAsked refuses a call because approvals cannot be used: the log has why, which may

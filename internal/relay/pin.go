@@ -62,7 +62,7 @@ func (r *Relay) pin(ctx context.Context, l *listing) (why string) {
 		var err error
 		if notices, events, err = r.opt.Pins.List(ctx, r.opt.Session, c, l.tools); err != nil {
 			r.log.Error("the pins of this server cannot be used, so none of its tools can", "server", r.opt.Upstream, "error", err)
-			return "the pins of this server cannot be used; the user finds the reason with: sallyport pins list"
+			return "the pins of this server cannot be used; the user finds the reason with: " + r.opt.Pins.Command("list")
 		}
 		r.recordPins(events)
 	}
