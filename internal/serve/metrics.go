@@ -57,7 +57,7 @@ func ListenMetrics(port int, read func() []Metric) (net.Listener, error) {
 func ofThisMachine(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
-		name = host
+		name = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]") // no port
 	}
 	if strings.EqualFold(name, "localhost") {
 		return true
