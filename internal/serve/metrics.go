@@ -24,9 +24,8 @@ type Metric struct {
 // ListenMetrics serves what read returns on 127.0.0.1, in the text format of Prometheus
 // (version 0.0.4). Nobody has to show a token, so that it has counts and no names, and only
 // programs of this machine reach it: a request with another host in it (a page in a browser
-// that calls itself 127.0.0.1) is refused. Closing the listener ends it. read may be called by
-// several goroutines at once.
-func ListenMetrics(port int, read func() []Metric) (net.Listener, error) {
+// that calls itself 127.0.0.1) is refused. read may be called by several goroutines at once.
+func ListenMetrics(port int, read func() []Metric) (*MetricsServer, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
@@ -50,9 +49,21 @@ func ListenMetrics(port int, read func() []Metric) (net.Listener, error) {
 			}
 		}),
 	}
-	go func() { _ = s.Serve(l) }() // it ends with the listener
-	return l, nil
+	go func() { _ = s.Serve(l) }() // it ends with Close
+	return &MetricsServer{s, l.Addr()}, nil
 }
+
+// MetricsServer is what [ListenMetrics] started.
+type MetricsServer struct {
+	server *http.Server
+	addr   net.Addr
+}
+
+// Addr is where it listens.
+func (m *MetricsServer) Addr() net.Addr { return m.addr }
+
+// Close ends it, with its connections.
+func (m *MetricsServer) Close() error { return m.server.Close() }
 
 func ofThisMachine(host string) bool {
 	name, _, err := net.SplitHostPort(host)

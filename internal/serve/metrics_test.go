@@ -44,6 +44,7 @@ func TestMetrics(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.Host = tt.host
+		req.Close = true
 		res, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Fatal(err)
