@@ -259,7 +259,7 @@ func TestPaths(t *testing.T) {
 		if !d.Writes || !s.Writes(call(t, tool, `{}`)) {
 			t.Errorf("%s is not said to write", tool)
 		}
-		want(t, decide(t, s, tool, arg(filepath.Join(outside, "x"))), sallyport.Deny, sallyport.CheckPath, "it is outside the allowed directories; this tool may write in '"+inside+"'")
+		want(t, decide(t, s, tool, arg(filepath.Join(outside, "x"))), sallyport.Deny, sallyport.CheckPath, ": '"+filepath.Join(outside, "x")+"': it is outside the allowed directories; this tool may write in '"+inside+"'")
 		want(t, decide(t, s, tool, arg(inside+"/leak/x")), sallyport.Deny, sallyport.CheckPath, "path: ")
 		want(t, decide(t, s, tool, arg(inside+"/../out/x")), sallyport.Deny, sallyport.CheckPath, "")
 		want(t, decide(t, s, tool, `{}`), sallyport.Deny, sallyport.CheckPath, "missing")

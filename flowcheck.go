@@ -34,7 +34,7 @@ func (e *evaluation) flow() bool {
 		return e.deny(CheckFlow, "call %s names no destination, and what other servers of this client have shown cannot be read any more", quoted(e.p.call.shown()))
 	}
 	// A trusted value elsewhere says nothing of where the call goes.
-	if declared == 0 && !c.DestinationOptional && !e.verdict(e.by.opt.Flow.Unknown, Question{Check: CheckFlow, Text: fmt.Sprintf("call %s, which sends something out, though no destination was found in its arguments", quoted(e.p.call.shown()))}) {
+	if declared == 0 && !c.DestinationOptional && !e.verdict(e.by.opt.Flow.Unknown, Question{Check: CheckFlow, Text: fmt.Sprintf("%s sends something out, and no destination was found in its arguments", quoted(e.p.call.shown()))}) {
 		return false
 	}
 	joined, ok := e.joined(c)
@@ -258,6 +258,9 @@ func (e *evaluation) judge(d flow.Destination) bool {
 func (e *evaluation) advised(v Verdict, q Question) bool {
 	if v == Deny {
 		q.Text += ". Ask the user for the destination, or have it added to trusted_destinations"
+		if e.by.opt.Trusted != nil && e.p.call.Subject == policy.Tool {
+			q.Text += " or, by the user, with: sallyport trust DESTINATION --because WHY"
+		}
 	}
 	return e.verdict(v, q)
 }

@@ -41,7 +41,7 @@ func (e *evaluation) path() bool {
 				return e.deny(CheckPath, "argument %s is a %s, not a path", shown(m.Place), m.Value.Kind())
 			}
 			if _, err := root.Check(m.Value.String(), resolve); err != nil {
-				return e.deny(CheckPath, "argument %s: %v%s", shown(m.Place), err, allowed(root, err))
+				return e.deny(CheckPath, "argument %s: %s%s", shown(m.Place), strings.TrimPrefix(err.Error(), "path "), allowed(root, err))
 			}
 		}
 	}

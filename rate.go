@@ -57,7 +57,7 @@ func seconds(d time.Duration) string {
 
 func (e *evaluation) destructive() bool {
 	if e.p.contract != nil && e.p.contract.Destructive {
-		e.ask(Question{Check: CheckApproval, Text: fmt.Sprintf("run %s, which its contract calls destructive", quoted(e.p.call.shown()))})
+		e.ask(Question{Check: CheckApproval, Text: fmt.Sprintf("%s is destructive, as its contract says", quoted(e.p.call.shown()))})
 	}
 	return true
 }

@@ -94,7 +94,10 @@ func (s *Session) Decide(ctx context.Context, c Call) Decision {
 	s.decisions++
 	p.decision = Decision{ID: s.decisions, Call: s.doubt.calls.Add(1), DryRun: by.opt.DryRun}
 	if before := s.pending[c.Continues]; before != nil && before.goesOn() && sameCall(before.call, c) {
-		p.rounds, p.charged, p.rated, p.agreed = before.rounds+1, before.charged, before.rated, before.agreed
+		p.rounds, p.charged, p.rated = before.rounds+1, before.charged, before.rated
+		if before.by.Engine == by.Engine { // a yes is bound to the configuration under which it was given
+			p.agreed = before.agreed
+		}
 		s.drop(c.Continues)
 	}
 	s.mu.Unlock()
@@ -146,7 +149,7 @@ func (s *Session) keep(p *pending) {
 
 // Answer settles the questions of a decision, all of them. A no, an unknown id or a
 // decision that asked nothing is a refusal. A yes counts for this decision and those that
-// continue it, and for what was asked: what is asked later is not covered.
+// continue it by the same engine, and for what was asked: what is asked later is not covered.
 func (s *Session) Answer(ctx context.Context, id DecisionID, yes bool) Decision {
 	s.mu.Lock()
 	defer s.mu.Unlock()

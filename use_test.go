@@ -266,3 +266,24 @@ func TestLearningGoesByTheNewEngine(t *testing.T) {
 		t.Error("the time to settle is not that of the new engine")
 	}
 }
+
+// A yes was given under a configuration. A call that goes on under another, because it waited,
+// was not taken or was asked something by its server, is asked about again.
+func TestAYesDoesNotGoOnUnderAnotherConfiguration(t *testing.T) {
+	asks := "p: {default: allow, rules: [{name: ask, effect: ask, tools: [read], reason: first}]}"
+	for _, reloaded := range []bool{false, true} {
+		r := newReloading(t, asks, "read: {max_calls: 1}\n")
+		c := call(t, "read", `{}`)
+		d := r.s.Decide(t.Context(), c)
+		want(t, d, sallyport.Ask, sallyport.CheckPolicy, "first")
+		want(t, r.s.Answer(t.Context(), d.ID, true), sallyport.Allow, "", "")
+		want(t, r.s.Start(t.Context(), d.ID), sallyport.Allow, "", "")
+		c.Continues = d.ID
+		if !reloaded {
+			want(t, r.s.Decide(t.Context(), c), sallyport.Allow, "", "")
+			continue
+		}
+		r.use(asks, "read: {max_calls: 1}\nother: {max_calls: 1}\n")
+		want(t, r.s.Decide(t.Context(), c), sallyport.Ask, sallyport.CheckPolicy, "first") // and the budget is charged once
+	}
+}

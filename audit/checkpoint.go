@@ -4,12 +4,15 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/sallyport-dev/sallyport/internal/quote"
 )
 
 // Checkpoints says where signed checkpoints of a log go, and when. A checkpoint is the root of
@@ -36,6 +39,28 @@ func (c *Checkpoints) check() error {
 		return errors.New("audit: checkpoints need a number of records or an interval")
 	}
 	return nil
+}
+
+// apart refuses a place that is a file of the log's own: a checkpoint in it would be a line that no
+// log wrote, or would take the place of what is kept there.
+func (c *Checkpoints) apart(log string) error {
+	place := realPath(c.Path)
+	log = realPath(log)
+	if place == log || place == log+stateEnd || place == log+nextEnd || isPart(place) && strings.HasPrefix(place, log+".") || isSame(c.Path, log) {
+		return fmt.Errorf("audit: the checkpoints' place %s is a file of the log's own: name another", quote.Text(c.Path, 1000))
+	}
+	return nil
+}
+
+// realPath is where a path leads, as far as its directory is there.
+func realPath(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path))
+	}
+	return path
 }
 
 // checkpoint is what is signed.

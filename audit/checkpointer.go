@@ -51,6 +51,7 @@ type checkpointer struct {
 	none    bool          // none can be had
 	far     atomic.Bool   // more is to be read than others can wait for
 	behind  atomic.Bool   // a rotation waits for the tree
+	urgent  atomic.Uint64 // the record of a rotation that removed files, until a checkpoint covers it; 0: none
 	changed atomic.Bool   // it was told that the log was changed
 	said    string        // the failure that was told last; only of run
 }
@@ -197,7 +198,7 @@ func (c *checkpointer) checkpoint(k *known, last bool) (signed bool, wait time.D
 	}
 	due, wait := c.due(k, before)
 	if uint64(before.n) >= k.seq || !due && !last {
-		c.covered.Store(uint64(before.n))
+		c.coveredBy(uint64(before.n))
 		if c.behind.Load() && uint64(before.n) <= k.seq {
 			_, err = c.grow(k, shared)
 		}
@@ -229,8 +230,16 @@ func (c *checkpointer) checkpoint(k *known, last bool) (signed bool, wait time.D
 }
 
 func (c *checkpointer) coveredTo(seq uint64) {
-	c.covered.Store(seq)
+	c.coveredBy(seq)
 	c.pending.Store(0)
+}
+
+// coveredBy notes how far a checkpoint reaches, whoever wrote it.
+func (c *checkpointer) coveredBy(seq uint64) {
+	if u := c.urgent.Load(); u <= seq {
+		c.urgent.CompareAndSwap(u, 0) // another rotation may have come since
+	}
+	c.covered.Store(seq)
 }
 
 // due says whether a checkpoint is due after the one that was written last, by whichever process,
@@ -240,7 +249,7 @@ func (c *checkpointer) due(k *known, s *treeState) (due bool, wait time.Duration
 		c.pending.Store(0)
 		return false, 0
 	}
-	if c.opt.Records > 0 && k.seq-uint64(s.n) >= uint64(c.opt.Records) || c.pending.Load() >= mostUncovered {
+	if c.opt.Records > 0 && k.seq-uint64(s.n) >= uint64(c.opt.Records) || c.pending.Load() >= mostUncovered || c.urgent.Load() > 0 {
 		return true, 0
 	}
 	if c.opt.Interval == 0 {

@@ -154,8 +154,13 @@ func (c *checkpointer) carry(k *known) (tree *edge, busy bool, err error) {
 	return &e, false, nil
 }
 
-// rotated notes that the record after the tree's last one begins a new file.
-func (c *checkpointer) rotated(first uint64) {
+// rotated notes that the record after the tree's last one begins a new file. Where files are
+// removed it is to be signed at once: until then nothing shows that it was rotation that took them.
+func (c *checkpointer) rotated(first uint64, removed bool) {
+	if removed {
+		c.urgent.Store(first)
+		c.poke()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.has && uint64(c.tree.n)+1 == first {

@@ -179,15 +179,34 @@ type Stats struct {
 
 	Checkpoints        uint64 // written
 	CheckpointFailures uint64
+
+	Failing  bool              // the last Append failed
+	Verdicts map[string]uint64 // of the verdicts that were written, by verdict: allow, ask, deny
 }
 
-type counters struct{ records, failures, rotations atomic.Uint64 }
+type counters struct {
+	records, failures, rotations atomic.Uint64
+	failing                      atomic.Bool
+	verdicts                     [len(verdicts)]atomic.Uint64
+}
 
-func (c *counters) add(err error) {
+// verdicts are those that are counted, as a record has them.
+var verdicts = [...]string{"allow", "ask", "deny"}
+
+func (c *counters) add(r *Record, err error) {
+	c.failing.Store(err != nil)
 	if err != nil {
 		c.failures.Add(1)
-	} else {
-		c.records.Add(1)
+		return
+	}
+	c.records.Add(1)
+	if r.Phase != PhaseVerdict {
+		return
+	}
+	for i, v := range verdicts {
+		if r.Verdict == v {
+			c.verdicts[i].Add(1)
+		}
 	}
 }
 
@@ -196,6 +215,10 @@ func (l *Log) Stats() Stats {
 	s := Stats{
 		Records: l.counts.records.Load(), Failures: l.counts.failures.Load(),
 		Syncs: l.commits.syncs.Load(), Rotations: l.counts.rotations.Load(),
+		Failing: l.counts.failing.Load(), Verdicts: make(map[string]uint64, len(verdicts)),
+	}
+	for i, v := range verdicts {
+		s.Verdicts[v] = l.counts.verdicts[i].Load()
 	}
 	if l.points != nil {
 		s.Checkpoints, s.CheckpointFailures = l.points.written.Load(), l.points.failed.Load()

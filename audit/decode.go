@@ -253,7 +253,7 @@ func (h *head) readBefore(text []byte) (b before, ok bool) {
 			return b, false
 		}
 		name := bytes.TrimSuffix(part[:at], []byte(`"`))
-		if b.number, err = strconv.Atoi(string(name[bytes.LastIndexByte(name, '.')+1:])); err != nil || b.number < 1 {
+		if b.number, err = strconv.Atoi(string(name[bytes.LastIndexByte(name, '.')+1:])); err != nil || b.number < 1 || b.number > maxPart {
 			return b, false
 		}
 		kept, tree, carried := strings.Cut(string(part[at+len(keptStart):len(part)-1]), treeStart)

@@ -100,11 +100,14 @@ func dirOf(path string) string { return filepath.Dir(path) }
 // nobody else may write it. A torn last line, left by a crash, is followed by a
 // repair record.
 func Open(path string, opt Options) (*Log, error) {
+	if isPart(path) {
+		return nil, fmt.Errorf("audit: %w: its name is that of a file into which a log was rotated", errUnsafe)
+	}
 	if err := opt.Rotate.check(); err != nil {
 		return nil, err
 	}
 	if opt.Checkpoints != nil {
-		if err := opt.Checkpoints.check(); err != nil {
+		if err := errors.Join(opt.Checkpoints.check(), opt.Checkpoints.apart(path)); err != nil {
 			return nil, err
 		}
 	}
@@ -139,7 +142,7 @@ func (l *Log) Append(r Record) (seq uint64, err error) {
 	if err := r.check(); err != nil {
 		return 0, err
 	}
-	defer func() { l.counts.add(err) }()
+	defer func() { l.counts.add(&r, err) }()
 	e := newEncoder(l.red)
 	defer e.release()
 	e.record(&r)

@@ -16,9 +16,11 @@ type CheckpointReport struct {
 	// Unchecked are checkpoints that the log says nothing about, and Why the reason.
 	Unchecked int
 	Why       string
-	Problems  []Problem // of the checkpoints themselves; File is as it was given; at most MaxProblems
-	More      int64
-	Unused    []Problem // what was read and is no checkpoint of these keys: no problems
+	// NotCompared says why none could be compared, where that is the only problem with them.
+	NotCompared string
+	Problems    []Problem // of the checkpoints themselves; File is as it was given; at most MaxProblems
+	More        int64
+	Unused      []Problem // what was read and is no checkpoint of these keys: no problems
 	// MoreUnused counts those that are not listed.
 	MoreUnused int64
 }
@@ -42,6 +44,7 @@ type marks struct {
 
 	tree  edge
 	start uint64 // records before the first one; their tree was carried on
+	kept  uint64 // the first record that is kept, as records say that a fitting checkpoint covers
 	noWay bool   // they are not here, and no tree was carried on
 	lost  bool   // the tree is not that of what was written: records are changed or missing
 
@@ -78,10 +81,13 @@ func (v *verifier) mark(h *head) {
 		m.lost = true
 		return
 	}
-	m.compare(v.rep.Lines)
+	if m.compare(v.rep.Lines) {
+		m.kept = v.keptFrom
+	}
 }
 
-func (m *marks) compare(line int64) {
+// compare reports whether one of them fits.
+func (m *marks) compare(line int64) (fits bool) {
 	for m.next < len(m.all) && m.all[m.next].size <= m.tree.n {
 		p := &m.all[m.next]
 		m.next++
@@ -90,13 +96,14 @@ func (m *marks) compare(line int64) {
 			m.rep.Unchecked++
 		case root == p.root:
 			m.rep.Fit++
-			m.rep.UpTo, m.rep.At, m.fitLine = uint64(p.size), m.of.at(p), line
+			m.rep.UpTo, m.rep.At, m.fitLine, fits = uint64(p.size), m.of.at(p), line, true
 		case len(m.misses) == MaxProblems:
 			m.more++
 		default:
 			m.misses = append(m.misses, missed{*p, line})
 		}
 	}
+	return fits
 }
 
 // startMarks begins with the tree that the first record, of a rotation, carries on.
@@ -136,6 +143,11 @@ func (v *verifier) endMarks() {
 	last := v.cur.seq
 	at := max(v.rep.Lines, 1)
 	v.forked(at)
+	carriedOnly := m.start > 0 && m.rep.UpTo == m.start
+	if carriedOnly { // it is the first record that says so, and who could write it could copy the tree
+		m.rep.Unchecked += m.rep.Fit
+		m.rep.Fit, m.rep.UpTo, m.rep.At = 0, 0, ""
+	}
 
 	rest := m.all[m.next:]
 	cut := slices.IndexFunc(rest, func(p noted) bool { return uint64(p.size) > last })
@@ -159,13 +171,22 @@ func (v *verifier) endMarks() {
 			wereCut(last+1, uint64(p.size)), m.of.at(p), p.size, doubt)
 	}
 	m.rep.Why = m.why(cut, rest)
+	if carriedOnly && m.rep.Why == m.why(0, nil) {
+		m.rep.Why = fmt.Sprintf("no checkpoint covers a record that is here, and who wrote the first one can have copied the tree of the %d before it", m.start)
+	}
 	if !compared && len(m.rep.Problems) == 0 {
 		text := "no checkpoint could be compared with the log: "
-		if m.rep.Why != "" {
+		switch {
+		case m.rep.Why != "":
 			text += m.rep.Why
-		} else {
+		case m.of.foreign > 0 && m.of.foreign == m.rep.Notes && m.of.several:
+			text = "no checkpoint is signed by a given key"
+		case m.of.foreign > 0 && m.of.foreign == m.rep.Notes:
+			text = "no checkpoint is signed by the given key"
+		default:
 			text += "none was found that could be used"
 		}
+		m.rep.NotCompared = text
 		m.rep.problem(Problem{File: m.of.name(), Line: 1, Kind: KindCheckpoint, Text: text})
 	}
 }

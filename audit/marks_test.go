@@ -233,19 +233,25 @@ func TestForeignCheckpoints(t *testing.T) {
 		return rep
 	}
 	rep := read(l.points)
-	if c := rep.Checkpoints; !rep.Intact() || c.Checked || c.UpTo != longLog || !strings.Contains(rep.Conclusion(), "No key was given") {
+	if c := rep.Checkpoints; !rep.Intact() || c.Checked || c.UpTo != longLog || !strings.Contains(rep.Conclusion(), "No key was given") ||
+		!strings.Contains(rep.Conclusion(), fmt.Sprintf("Up to record %d the log is the one that the checkpoint describes.", longLog)) {
 		t.Errorf("without a key: %+v %s", c, rep.Conclusion())
 	}
 	rep = read(l.points, other.Verifier())
-	if c := rep.Checkpoints; rep.Intact() || c.Fit != 0 || len(c.Unused) != maxUnused || c.MoreUnused != 100-maxUnused || len(c.Problems) != 1 {
+	if c := rep.Checkpoints; rep.Intact() || c.Fit != 0 || len(c.Unused) != maxUnused || c.MoreUnused != 100-maxUnused || len(c.Problems) != 1 ||
+		!rep.NotCompared() || !strings.Contains(rep.Conclusion(), "no checkpoint is signed by the given key.") {
 		t.Errorf("another key: %+v", c)
 	}
 	rep = read(l.points, other.Verifier(), l.key)
 	if !rep.Intact() || rep.Checkpoints.Fit != 100 {
 		t.Errorf("both keys: %+v", rep.Checkpoints)
 	}
+	rep = read(l.points, other.Verifier(), must(NewSigningKey(filepath.Join(dir, "third"), "")).Verifier())
+	if !strings.Contains(rep.Conclusion(), "no checkpoint is signed by a given key.") {
+		t.Errorf("two other keys: %s", rep.Conclusion())
+	}
 	rep = read("")
-	if c := rep.Checkpoints; rep.Intact() || len(c.Problems) != 1 || c.Problems[0].Kind != KindCheckpoint {
+	if c := rep.Checkpoints; rep.Intact() || !rep.NotCompared() || len(c.Problems) != 1 || c.Problems[0].Kind != KindCheckpoint {
 		t.Errorf("an empty file: %+v", c)
 	}
 	// One that the same key signed of another log.

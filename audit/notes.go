@@ -32,11 +32,13 @@ const (
 // concurrent use. Read them before the log is looked at: a gateway that goes on writing makes
 // checkpoints of records that were not there then.
 type Noted struct {
-	keys note.Verifiers
+	keys    note.Verifiers
+	several bool // keys
 
-	all   []noted
-	files []string
-	rep   CheckpointReport
+	all     []noted
+	foreign int64 // notes that none of the keys has signed
+	files   []string
+	rep     CheckpointReport
 }
 
 // noted is one checkpoint and where it was read.
@@ -63,6 +65,7 @@ func NewNoted(keys ...string) (*Noted, error) {
 	}
 	n.keys = note.VerifierList(all...)
 	n.rep.Checked = len(all) > 0
+	n.several = len(all) > 1
 	return n, nil
 }
 
@@ -124,6 +127,7 @@ func (n *Noted) take(text string, at int64) {
 		n.problem(at, "the signature is not that of this text: it was changed, or signed by somebody else")
 		return
 	case errors.As(err, &unverified) && n.rep.Checked:
+		n.foreign++
 		n.unused(at, "none of the given keys has signed it")
 		return
 	case errors.As(err, &unverified):

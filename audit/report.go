@@ -56,6 +56,12 @@ type Report struct {
 // Intact reports whether there are no problems, with the log or with the checkpoints.
 func (r *Report) Intact() bool { return r.problems() == 0 }
 
+// NotCompared reports whether nothing is wrong with the log itself, but none of the checkpoints
+// that were given could be compared with it.
+func (r *Report) NotCompared() bool {
+	return r.problems() == 1 && r.Checkpoints != nil && r.Checkpoints.NotCompared != ""
+}
+
 func (r *Report) problems() int64 {
 	n := int64(len(r.Problems)) + r.More
 	if c := r.Checkpoints; c != nil {
@@ -87,16 +93,23 @@ func (r *Report) conclusion() string {
 	switch {
 	case r.Records == 0 && n == 0:
 		return "There are no records. A log that was emptied looks the same."
+	case r.NotCompared():
+		text := r.Checkpoints.NotCompared + ". "
+		if r.Records == 0 {
+			return text + "There are no records. A log that was emptied looks the same."
+		}
+		return text + "By its own chain every record is as it was written, and none is missing before the last one. Records cut off the end, or a chain " +
+			"rebuilt from some record on, cannot be seen without " + r.missing() + "."
 	case r.Unchained == r.Records && r.Records > 0 && !r.fits():
 		return fmt.Sprintf("%s. Without a chain, only missing numbers can be seen: of the rest nothing is known.", counted(n, "problem"))
 	case n > 0 && r.fits():
-		return fmt.Sprintf("%s. Up to record %d the log is the one that was signed. %s", counted(n, "problem"), r.Checkpoints.UpTo, r.unsigned())
+		return fmt.Sprintf("%s. %s %s", counted(n, "problem"), r.covered(), r.unsigned())
 	case n > 0:
 		return fmt.Sprintf("%s. Chained records between the places named are as they were written, unless the chain was rebuilt from some record on; "+
 			"that, and records cut off the end, cannot be seen without %s.", counted(n, "problem"), r.missing())
 	case r.fits():
 		return "Every record is as it was written, and none is missing before the last one. " +
-			fmt.Sprintf("Up to record %d the log is the one that was signed. %s", r.Checkpoints.UpTo, r.unsigned())
+			r.covered() + " " + r.unsigned()
 	default:
 		return "Every record is as it was written, and none is missing before the last one. Records cut off the end, or a chain " +
 			"rebuilt from some record on, cannot be seen without " + r.missing() + "."
@@ -109,6 +122,15 @@ func (r *Report) missing() string {
 		return "a checkpoint that can be compared"
 	}
 	return "a checkpoint or an older hash kept elsewhere"
+}
+
+// covered says what the checkpoints show.
+func (r *Report) covered() string {
+	what := "was signed"
+	if !r.Checkpoints.Checked {
+		what = "the checkpoint describes"
+	}
+	return fmt.Sprintf("Up to record %d the log is the one that %s.", r.Checkpoints.UpTo, what)
 }
 
 // unsigned says what the checkpoints do not show.

@@ -21,6 +21,9 @@ type Rotation struct {
 	Compress bool          // rotated files, by gzip, in the background
 }
 
+// nextEnd is added to a log's name for the file in which it goes on, until it takes the name.
+const nextEnd = ".next"
+
 // retryRotation is how long after a failed rotation the next is tried.
 const retryRotation = time.Minute
 
@@ -88,7 +91,7 @@ func (l *Log) rotate(tree *edge) error {
 	}
 	number := last + 1
 	keptFrom, gone := l.keep(all)
-	next := l.path + ".next"
+	next := l.path + nextEnd
 	if err := os.Remove(next); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("audit: %w", err)
 	}
@@ -119,7 +122,7 @@ func (l *Log) rotate(tree *edge) error {
 	}
 	l.first = firstRecord{seq: l.seq + 1, began: time.Now(), rotation: true, before: b}
 	if l.points != nil {
-		l.points.rotated(l.first.seq)
+		l.points.rotated(l.first.seq, len(gone) > 0)
 	}
 	l.advance(line, own)
 	l.clear(gone, append(all, part{name: name, number: number}))
@@ -233,10 +236,16 @@ func (p part) pack() error {
 	if packed := (part{p.name + packedEnd, p.number, true}); isThere(packed.name) {
 		// A crash came between the two: the plain one goes only if nothing is lost with it.
 		same, err := sameText(p, packed)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil // neither is kept any more
+		}
 		if err != nil || !same {
 			return errors.Join(err, fmt.Errorf("%s is there already and holds something else", packed.name))
 		}
-		return os.Remove(p.name)
+		if err := os.Remove(p.name); !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
 	}
 	temporary := p.name + ".tmp"
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -262,10 +271,14 @@ func (p part) pack() error {
 		return err
 	}
 	err = os.Remove(p.name)
-	if errors.Is(err, os.ErrNotExist) { // removed meanwhile: it is not kept
-		err = os.Remove(p.name + packedEnd)
+	if !errors.Is(err, os.ErrNotExist) {
+		return err
 	}
-	return err
+	// It was removed meanwhile: it is not kept. Whoever removed it may have found the other too.
+	if err := os.Remove(p.name + packedEnd); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 func isThere(name string) bool {

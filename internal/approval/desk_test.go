@@ -195,7 +195,9 @@ func TestQuestionsOfASessionAreBounded(t *testing.T) {
 func TestOpenQuestionsAreBounded(t *testing.T) {
 	r := newRig(t)
 	for i := range MaxOpen {
-		d := r.desk(func(o *DeskOptions) { o.Session = "s" + strings.Repeat("i", i) })
+		d := r.desk(func(o *DeskOptions) {
+			o.Caller, o.Session = []string{"local", "phone"}[i%2], "s"+strings.Repeat("i", i)
+		})
 		r.ask(d, r.request("send_email", mail("a@partner.example")), Asked)
 	}
 	d := r.desk()

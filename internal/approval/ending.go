@@ -34,21 +34,34 @@ func (d *Desk) Close(ctx context.Context) error {
 	return d.End(ctx)
 }
 
-// End takes back everything that is open or granted in the session.
+// End takes back everything that is open or granted in the session, whose questions are not
+// counted any longer: it asks no more.
 func (d *Desk) End(ctx context.Context) error {
-	return d.revoke(ctx, "the session ended", func(*Approval) bool { return true })
+	return d.store.change(ctx, d.expired, func(t *table, now time.Time) (changed bool, err error) {
+		session := d.session()
+		_, changed = t.Sessions[session]
+		delete(t.Sessions, session)
+		return d.revokeIn(t, now, "the session ended", func(*Approval) bool { return true }) || changed, nil
+	})
 }
+
+// session is what the questions of the desk's session are counted by.
+func (d *Desk) session() Key { return keyOf("session", d.opt.Caller, d.opt.Session) }
 
 func (d *Desk) revoke(ctx context.Context, why string, which func(*Approval) bool) error {
 	return d.store.change(ctx, d.expired, func(t *table, now time.Time) (changed bool, err error) {
-		for _, a := range t.Approvals {
-			if a.over() || a.Caller != d.opt.Caller || a.Session != d.opt.Session || !which(a) {
-				continue
-			}
-			a.end(Revoked, why, now)
-			_ = d.record(a, PhaseRevoked, 0, now) // it is over whether or not that can be said
-			changed = true
-		}
-		return changed, nil
+		return d.revokeIn(t, now, why, which), nil
 	})
+}
+
+func (d *Desk) revokeIn(t *table, now time.Time, why string, which func(*Approval) bool) (changed bool) {
+	for _, a := range t.Approvals {
+		if a.over() || a.Caller != d.opt.Caller || a.Session != d.opt.Session || !which(a) {
+			continue
+		}
+		a.end(Revoked, why, now)
+		_ = d.record(a, PhaseRevoked, 0, now) // it is over whether or not that can be said
+		changed = true
+	}
+	return changed
 }

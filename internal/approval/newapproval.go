@@ -14,7 +14,7 @@ func (d *Desk) newApproval(t *table, r Request, b bound, now time.Time) Approval
 	a := Approval{
 		ID: newID(), State: Asked, Caller: d.opt.Caller, Session: d.opt.Session, Upstream: c.Upstream,
 		Subject: c.Subject.String(), Tool: c.Name, Shown: c.Shown, Call: r.Decision.Call, Questions: b.questions,
-		ArgumentsDigest: b.arguments, Policy: r.Policy, BindCall: b.all, Asked: now, Expires: now.Add(set.TTL), Log: d.opt.Log,
+		ArgumentsDigest: b.arguments, Policy: r.Policy, BindCall: b.all, Listed: d.opt.Listed, Asked: now, Expires: now.Add(set.TTL), Log: d.opt.Log,
 	}
 	a.Bound, _ = b.key(nil)
 	a.Arguments, a.LeftOut = d.show(c.Args)

@@ -49,6 +49,7 @@ type Notice struct {
 	Questions []NoticeDetail `json:"questions"`
 	Asked     time.Time      `json:"asked"`
 	Expires   time.Time      `json:"expires"`
+	Settled   string         `json:"settled,omitempty"` // "trust list": the user's own list lets the call through by now
 }
 
 // NoticeDetail is one question of a [Notice].

@@ -34,11 +34,11 @@ func (a *Approval) PromptMessage() string {
 				fmt.Fprintf(&b, "evidence: %s\n", text)
 			}
 		}
-		fmt.Fprintf(&b, "question: %s\n", quote.Text(q.Text, 1000))
+		fmt.Fprintf(&b, "question: %s\n", quote.Text(quote.Unpadded(q.Text), 1000))
 	}
 	switch {
 	case len(a.Arguments) > 0:
-		fmt.Fprintf(&b, "all arguments: %s\n", quote.Text(string(a.Arguments), maxPrompted))
+		fmt.Fprintf(&b, "all arguments: %s\n", quote.Text(quote.Unpadded(string(a.Arguments)), maxPrompted))
 	case a.LeftOut > 0:
 		b.WriteString("arguments that cannot be shown here\n")
 	}

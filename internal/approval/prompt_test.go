@@ -124,3 +124,12 @@ func FuzzReadPrompt(f *testing.F) {
 		}
 	})
 }
+
+// What stands in an argument does not look like a line of the question behind a blank stretch.
+func TestPromptMessageHoldsNoBlankStretch(t *testing.T) {
+	r := newRig(t)
+	a := r.ask(r.desk(), r.request("send_email", `{"to":["bob@partner.example"],"body":"hi`+strings.Repeat(" ", 200)+`known from: trusted"}`), Asked).Approval()
+	if got := a.PromptMessage(); strings.Contains(got, "         ") || !strings.Contains(got, "hi … known from: trusted") {
+		t.Errorf("%s", got)
+	}
+}

@@ -12,6 +12,9 @@ const (
 	// MaxOpen is how many questions may wait for an answer at once, over all sessions.
 	MaxOpen = 64
 
+	// MaxOpenOfOne is how many of them may be one caller's: the rest is for the others.
+	MaxOpenOfOne = 48
+
 	// MaxLasting is how long a yes for the session counts, and how long a no is
 	// remembered, should the session not end before.
 	MaxLasting = 8 * time.Hour
@@ -168,21 +171,27 @@ func (t *table) byID(id string) *Approval {
 	return t.find(func(a *Approval) bool { return a.ID == id })
 }
 
-// waiting counts the questions that are open.
-func (t *table) waiting() (n int) {
+// waiting counts the questions that are open, and those of them that are a caller's.
+func (t *table) waiting(caller string) (n, own int) {
 	for _, a := range t.Approvals {
 		if a.State == Asked {
 			n++
+			if a.Caller == caller {
+				own++
+			}
 		}
 	}
-	return n
+	return n, own
 }
 
-// room drops the oldest that are over, until one more fits. It reports false if all are
-// alive.
+// room drops the oldest that are over, until one more fits, and what was refused last: a no is
+// not forgotten because others ask much. It reports false if all are alive.
 func (t *table) room() bool {
 	for len(t.Approvals) >= maxKept {
-		i := slices.IndexFunc(t.Approvals, (*Approval).over)
+		i := slices.IndexFunc(t.Approvals, func(a *Approval) bool { return a.over() && a.State != Denied })
+		if i < 0 {
+			i = slices.IndexFunc(t.Approvals, (*Approval).over)
+		}
 		if i < 0 {
 			return false
 		}
@@ -191,13 +200,15 @@ func (t *table) room() bool {
 	return true
 }
 
+// full reports that the questions of another session cannot be counted.
+func (t *table) full(session Key) bool {
+	return t.Sessions[session] == nil && len(t.Sessions) >= maxSessions
+}
+
 // count adds a question to a session's, unless that has had its most.
 func (t *table) count(session Key, most int, now time.Time) bool {
 	c := t.Sessions[session]
 	if c == nil {
-		if len(t.Sessions) >= maxSessions {
-			return false
-		}
 		c = &counted{}
 		t.Sessions[session] = c
 	}

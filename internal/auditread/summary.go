@@ -19,15 +19,18 @@ type Summary struct {
 	Matched  uint64 `json:"matched"` // records that the filter chose; all below counts only these
 	FirstSeq uint64 `json:"first_seq,omitempty"`
 	LastSeq  uint64 `json:"last_seq,omitempty"` // of the last in the order of the log
-	// First and Last are the earliest and the latest time of a record; Total counts all.
+	// First and Last are the earliest and the latest time of a record; Total counts all but probes.
 	Total Tally `json:"total"`
+	// Probes are the calls with which sallyport doctor looked whether calls are refused, by upstream;
+	// they count in nothing else. See [Record.Probe].
+	Probes Table[NameRow] `json:"doctor_probes"`
 
 	Tools    Table[ToolRow]   `json:"tools"`   // tools/call by upstream and tool
 	Callers  Table[NameRow]   `json:"callers"` // calls by caller
 	Checks   Table[NameRow]   `json:"checks"`  // verdicts by the check that decided
 	Rules    Table[RuleRow]   `json:"rules"`   // verdicts by the rule that decided
 	Policies Table[PolicyRow] `json:"policies"`
-	Events   Table[EventRow]  `json:"events"` // all records
+	Events   Table[EventRow]  `json:"events"` // all records but probes
 	Days     Series           `json:"days"`
 	Hours    Series           `json:"hours"`
 
@@ -113,11 +116,11 @@ func Summarize(ctx context.Context, in *audit.Reader, f Filter) (*Summary, error
 }
 
 type summarizer struct {
-	out                                             Summary
-	tools, callers, checks, rules, policies, events counter
-	days, hours                                     series
-	denials                                         denials
-	approvals                                       approvals
+	out                                                     Summary
+	tools, callers, checks, rules, policies, events, probes counter
+	days, hours                                             series
+	denials                                                 denials
+	approvals                                               approvals
 }
 
 func (s *summarizer) broken(b Broken) {
@@ -133,6 +136,11 @@ func (s *summarizer) add(r *Record) {
 		s.out.FirstSeq = r.Seq
 	}
 	s.out.LastSeq = r.Seq
+	if r.Probe() {
+		s.probes.add("", r.Upstream, r)
+		s.out.Total.span(r.Time)
+		return
+	}
 	s.out.Total.add(r)
 	s.events.add("", r.Event, r)
 	s.days.add(r)
@@ -166,6 +174,7 @@ func (s *summarizer) add(r *Record) {
 
 func (s *summarizer) finish() *Summary {
 	out := &s.out
+	out.Probes = table(&s.probes, nameRow)
 	out.Tools = table(&s.tools, func(p pair, t Tally) ToolRow { return ToolRow{p.group, p.name, t} })
 	out.Callers = table(&s.callers, nameRow)
 	out.Checks = table(&s.checks, nameRow)

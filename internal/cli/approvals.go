@@ -89,7 +89,7 @@ func wrapDesk(own own, cfg *config.Config, session string, record *audit.Log, lo
 		return nil, err
 	}
 	o := approval.DeskOptions{
-		Caller: localCaller, Session: session, Settings: askSettings(cfg.Approvals), Redaction: auditOptions(cfg.Audit).Redaction,
+		Caller: localCaller, Session: session, Listed: true, Settings: askSettings(cfg.Approvals), Redaction: auditOptions(cfg.Audit).Redaction,
 		Notify: askNotifier(cfg.Approvals, log), Record: recorder(record),
 	}
 	if record != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -101,11 +102,21 @@ func approve(ctx context.Context, f pinsFlags, code string, stdin io.Reader, std
 	}
 	switch {
 	case !ans.Yes:
-		fmt.Fprintln(who.out, "Not approved.")
+		fmt.Fprint(who.out, notApproved(&a))
 	case done.Lasting:
 		fmt.Fprintln(who.out, "Approved until the session ends. Tell the agent to call again.")
 	default:
 		fmt.Fprintf(who.out, "Approved once. Tell the agent to call again before %s.\n", done.Expires.Local().Format(time.TimeOnly))
 	}
 	return ans.Yes, nil
+}
+
+// notApproved says what a no means, and how the user gets round it later.
+func notApproved(a *approval.Approval) string {
+	const said = "Not approved; it is not asked again in this session, unless flow.reask is set."
+	commands := a.TrustCommands()
+	if len(commands) == 0 {
+		return said + "\n"
+	}
+	return said + " To allow it later:\n  " + strings.Join(commands, "\n  ") + "\n"
 }

@@ -38,7 +38,7 @@ func asker() {
 	fail(err)
 	caller := env("ASKER_CALLER", localCaller)
 	desk := approval.NewDesk(approval.NewStore(approval.StoreOptions{Dir: filepath.Dir(path)}), approval.DeskOptions{
-		Caller: caller, Session: env("ASKER_SESSION", "s1"), Record: recorder(log), Log: path,
+		Caller: caller, Listed: caller == localCaller, Session: env("ASKER_SESSION", "s1"), Record: recorder(log), Log: path,
 	})
 	if os.Args[1] == "end" {
 		fail(desk.End(ctx))

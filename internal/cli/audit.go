@@ -30,15 +30,16 @@ func newAudit() *cobra.Command {
 
 func newAuditVerify() *cobra.Command {
 	var f verifyFlags
+	var configFile string
 	cmd := &cobra.Command{
 		Use:   "verify [LOG]",
 		Short: "Find what was changed in a log",
 		Long: `Follow the hash chain through a log and list every place where records were edited,
 removed, inserted or reordered, or where something else stands, as LOG:line: kind: text.
 A last line that a crash tore is a problem until a gateway has started again and
-sealed it; then it is listed as a repair. The older files of a log that was rotated
-(LOG.000001 and so on, compressed or not) are read with it, from the oldest on; one of
-them can be given alone.
+sealed it; then it is listed as a repair.
+
+` + readsLog + `
 
 Records cut off the end, and a chain rebuilt from some record on, look like a shorter
 or another log. Checkpoints show them: the gateway writes them where audit.checkpoints
@@ -47,14 +48,13 @@ key that sallyport audit keygen printed, or a file with such keys, one a line. W
 a key the signatures are not checked. A file may hold the checkpoints of several logs;
 with a key, those that it did not sign are left aside. The newest checkpoint that the
 log fits says how far the log is the one that was signed; what comes after it is as
-open as without one.
-
-Without LOG, the default log in your state directory is read; - reads standard input.
+open as without one. If none can be compared, the result is NOT CHECKED.
 
 Exit codes: 0 the log is intact and fits the checkpoints, 1 it or they could not be
 read, 2 the command line is wrong, 3 there are problems, or no checkpoint could be
 compared.`,
 		Example: `  sallyport audit verify
+  sallyport audit verify -c sallyport.yaml
   sallyport audit verify /var/log/sallyport/audit.jsonl
   sallyport audit verify audit.jsonl --checkpoint /mnt/elsewhere/checkpoints --pubkey audit.pub
   zcat audit.jsonl.gz | sallyport audit verify -`,
@@ -63,7 +63,14 @@ compared.`,
 			if len(f.keys) > 0 && len(f.checkpoints) == 0 {
 				return errors.New("--pubkey checks checkpoints: name their file with --checkpoint")
 			}
-			path, rep, err := verifyLog(cmd.InOrStdin(), args, f)
+			path, err := logPath(args, configFile)
+			if err != nil {
+				return err
+			}
+			rep, err := verifyLog(cmd.InOrStdin(), path, f)
+			if len(args) == 0 && errors.Is(err, fs.ErrNotExist) {
+				err = fmt.Errorf("there is no log yet at %s", quote.Text(path, maxErrorLine))
+			}
 			if err != nil {
 				return failed(err)
 			}
@@ -76,41 +83,28 @@ compared.`,
 			return nil
 		},
 	}
+	cmd.Flags().StringVarP(&configFile, "config", "c", "", "verify the log of this configuration `FILE`")
 	cmd.Flags().StringArrayVar(&f.checkpoints, "checkpoint", nil, "`FILE` with checkpoints of the log; may be given several times")
 	cmd.Flags().StringArrayVar(&f.keys, "pubkey", nil, "verifier `KEY` of the checkpoints, or a file with such keys; may be given several times")
 	return cmd
 }
 
-func verifyLog(stdin io.Reader, args []string, f verifyFlags) (path string, rep audit.Report, err error) {
-	fromStdin := len(args) == 1 && args[0] == "-"
-	switch {
-	case fromStdin:
-		path = "-"
-	case len(args) == 1:
-		path = args[0]
-	default:
-		if path, err = audit.DefaultPath(); err != nil {
-			return "", rep, err
-		}
-	}
+// verifyLog verifies the log at a path; "-" is standard input.
+func verifyLog(stdin io.Reader, path string, f verifyFlags) (audit.Report, error) {
 	noted, err := f.noted()
 	if err != nil {
-		return path, rep, err
+		return audit.Report{}, err
 	}
 	switch {
-	case noted != nil && fromStdin:
-		rep, err = noted.Verify(stdin)
+	case noted != nil && path == "-":
+		return noted.Verify(stdin)
 	case noted != nil:
-		rep, err = noted.VerifyFile(path)
-	case fromStdin:
-		rep, err = audit.Verify(stdin)
+		return noted.VerifyFile(path)
+	case path == "-":
+		return audit.Verify(stdin)
 	default:
-		rep, err = audit.VerifyFile(path)
+		return audit.VerifyFile(path)
 	}
-	if len(args) == 0 && errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("there is no log yet at %s", path)
-	}
-	return path, rep, err
 }
 
 func verifyText(path string, rep *audit.Report) string {
@@ -144,11 +138,14 @@ func verifyText(path string, rep *audit.Report) string {
 	if rep.Checkpoints != nil {
 		checkpointSummary(&b, rep.Checkpoints)
 	}
-	state := "intact"
-	if !rep.Intact() {
-		state = "NOT INTACT"
+	state := "intact."
+	switch {
+	case rep.NotCompared():
+		state = "NOT CHECKED:"
+	case !rep.Intact():
+		state = "NOT INTACT."
 	}
-	fmt.Fprintf(&b, "%s. %s\n", state, rep.Conclusion())
+	fmt.Fprintf(&b, "%s %s\n", state, rep.Conclusion())
 	return b.String()
 }
 

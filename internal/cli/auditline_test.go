@@ -84,7 +84,7 @@ func TestARecordStaysInItsLine(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		checkShown(rt, summaryText("a\x1blog", s))
+		checkShown(rt, summaryText("a\x1blog", verifyCommand("a\x1blog"), s))
 		story, err := auditread.Tell(rt.Context(), func() (*audit.Reader, error) { return audit.NewReader(strings.NewReader(text + "\n")), nil }, r.Seq)
 		if err != nil {
 			rt.Fatal(err)

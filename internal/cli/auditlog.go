@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
 	"slices"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/sallyport-dev/sallyport/audit"
 	"github.com/sallyport-dev/sallyport/internal/auditread"
+	"github.com/sallyport-dev/sallyport/internal/quote"
 	"github.com/sallyport-dev/sallyport/internal/strictyaml"
 )
 
@@ -68,6 +70,15 @@ func openToRead(stdin io.Reader, path string, fromEnd int64) (*audit.Reader, err
 		return nil, failed(err)
 	}
 	return r, nil
+}
+
+// verifyCommand is what to type to verify the log at a path.
+func verifyCommand(path string) string {
+	word := shellWord(path)
+	if runtime.GOOS == "windows" && word != path {
+		word = `"` + quote.Text(path, maxErrorLine) + `"`
+	}
+	return "sallyport audit verify " + word
 }
 
 // filterFlags choose records.

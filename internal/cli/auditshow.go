@@ -41,7 +41,7 @@ is wrong.`,
 			number := args[len(args)-1]
 			seq, err := strconv.ParseUint(number, 10, 53)
 			if err != nil || seq == 0 {
-				return fmt.Errorf("%s is no number of a record; it is 1 or more, as audit tail shows it after #", strictyaml.Quote(number))
+				return fmt.Errorf("%s is no number of a record; it is 1 or more, as audit tail shows it after #, and stands last: sallyport audit show [LOG] SEQ", strictyaml.Quote(number))
 			}
 			path, err := logPath(args[:len(args)-1], configFile)
 			if err != nil {

@@ -23,15 +23,16 @@ approvals and the newest denials. A log of any length is read as a stream.
 ` + readsLog + `
 
 A call counts with its verdict; how calls ended that ran is counted beside. A call that is
-decided again after a question counts again. The filters choose records: a verdict and how its
-call ended are two, each with its own time and outcome. Times are UTC.
+decided again after a question counts again; calls with which sallyport doctor looked whether
+they are refused are counted apart. The filters choose records: a verdict and how its call ended
+are two, each with its own time and outcome. Times are UTC.
 
 Lines that are no records are counted and named, and passed over. That a log can be summed
 up does not mean that it is as it was written: sallyport audit verify says that.
 
 --json prints one object with everything that is counted: version (1), log, lines, records,
-matched (chosen by the filters), total, tools, callers, checks, rules, policies, events, days,
-hours, denials (the newest 20 of each check), approvals, broken, broken_lines (the first 100).
+matched (chosen by the filters), total, doctor_probes, tools, callers, checks, rules, policies,
+events, days, hours, denials (the newest 20 of each check), approvals, broken, broken_lines (the first 100).
 Tables have at most 4096 rows; others counts what came after them. Members may be added, never
 renamed.
 
@@ -60,7 +61,7 @@ Exit codes: 0 done, whatever the log holds, 1 it could not be read, 2 the comman
 					*auditread.Summary
 				}{1, path, s})
 			} else {
-				_, err = io.WriteString(cmd.OutOrStdout(), summaryText(path, s))
+				_, err = io.WriteString(cmd.OutOrStdout(), summaryText(path, verifyCommand(path), s))
 			}
 			if err != nil {
 				return failed(err)

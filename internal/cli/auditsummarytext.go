@@ -18,7 +18,8 @@ const (
 	maxShownReason  = 300 // characters
 )
 
-func summaryText(path string, s *auditread.Summary) string {
+// summaryText shows a summary; verify is how to verify the log.
+func summaryText(path, verify string, s *auditread.Summary) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "log: %s\n", quote.Text(path, maxErrorLine))
 	fmt.Fprintf(&b, "records: %d", s.Records)
@@ -38,6 +39,9 @@ func summaryText(path string, s *auditread.Summary) string {
 		}
 		b.WriteByte('\n')
 	}
+	if n := s.ProbeCount(); n > 0 {
+		fmt.Fprintf(&b, "doctor probes: %d, refused, and counted nowhere else\n", n)
+	}
 
 	section(&b, "tools", s.Tools, func(r auditread.ToolRow) (string, *auditread.Tally) { return joined(r.Upstream, r.Tool), &r.Tally })
 	section(&b, "callers", s.Callers, func(r auditread.NameRow) (string, *auditread.Tally) { return shownName(r.Name), &r.Tally })
@@ -54,7 +58,7 @@ func summaryText(path string, s *auditread.Summary) string {
 		}
 		leftOut(&b, s.Broken, maxShownBroken, "line")
 	}
-	b.WriteString("\nThis is what the log says. Whether it is as it was written: sallyport audit verify\n")
+	fmt.Fprintf(&b, "\nThis is what the log says. Whether it is as it was written: %s\n", verify)
 	return b.String()
 }
 

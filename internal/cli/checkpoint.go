@@ -94,6 +94,9 @@ func checkpointOptions(c *config.Checkpoints) (*audit.Checkpoints, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the key that signs checkpoints: %w", err)
 	}
+	if sameFile(path, c.Path) {
+		return nil, errors.New("checkpoints cannot go into the file of the key that signs them: name another")
+	}
 	return &audit.Checkpoints{Path: c.Path, Key: key, Records: c.Records, Interval: c.Interval}, nil
 }
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -99,8 +99,8 @@ type examination struct {
 	program string
 	places  clientconfig.Places
 	results []result
-	logs    []string // that entries write to, once each
-	err     error    // of out
+	logs    []examinedLog // that entries write to, once each
+	err     error         // of out
 }
 
 func (x *examination) add(l level, check, subject, text, do string) {
@@ -138,6 +138,11 @@ func examine(f doctorFlags, out io.Writer) error {
 	for _, file := range files {
 		x.ofFile(file)
 	}
+	if f.config == "" && len(f.clients)+len(f.servers) == 0 {
+		for _, o := range x.places.Foreign() {
+			x.add(levelWarn, "wrapped", o.Name+" "+quote.Text(o.Path, 1000), o.Why, "")
+		}
+	}
 	x.ofState()
 	x.ofLogs()
 	x.ofAgents()
@@ -165,11 +170,31 @@ func (x *examination) ofProgram() {
 		x.add(levelWarn, "program", "this program", text+", "+where+": clients will not find it later", "move it to a directory that stays, ~/.local/bin for example, and run sallyport init from there")
 		return
 	}
-	if info, err := os.Stat(x.program); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
-		x.add(levelFail, "program", "this program", text+" can be replaced by other users of this machine", "chmod go-w "+quote.Text(x.program, 1000))
-		return
+	for _, p := range wayTo(x.program) {
+		if othersMayReplace(p) {
+			x.add(levelFail, "program", "this program", text+" can be replaced by other users of this machine", "chmod go-w "+quote.Text(p, 1000))
+			return
+		}
 	}
 	x.add(levelOK, "program", "this program", text, "")
+}
+
+// wayTo is a file and the directories above it, of both its names if it is a symbolic link. Whoever
+// can write one of them can put another file into its place.
+func wayTo(path string) []string {
+	all := []string{path}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		all = append(all, real)
+	}
+	for _, p := range slices.Clone(all) {
+		for dir := filepath.Dir(p); ; dir = filepath.Dir(dir) {
+			all = append(all, dir)
+			if dir == filepath.Dir(dir) {
+				break
+			}
+		}
+	}
+	return all
 }
 
 // ofAgents looks whether an agent may try to answer for its user.
@@ -189,6 +214,25 @@ func (x *examination) ofAgents() {
 	}
 }
 
+// proven reports whether a refusal was seen, and no server was left without an answer.
+func (x *examination) proven() bool {
+	seen := false
+	for _, r := range x.results {
+		switch r.Check {
+		case "refuses":
+			if r.Level != levelOK {
+				return false
+			}
+			seen = true
+		case "wrapped", "settings":
+			if r.Level != levelOK && r.Level != levelNote {
+				return false
+			}
+		}
+	}
+	return seen
+}
+
 func (x *examination) ending() error {
 	n := map[level]int{}
 	for _, r := range x.results {
@@ -198,12 +242,14 @@ func (x *examination) ending() error {
 		e := json.NewEncoder(x.out)
 		e.SetEscapeHTML(false)
 		e.SetIndent("", "  ")
-		x.err = e.Encode(map[string]any{"version": 1, "protected": n[levelFail] == 0, "results": x.results})
+		x.err = e.Encode(map[string]any{"version": 1, "protected": n[levelFail] == 0 && x.proven(), "results": x.results})
 	} else if x.err == nil {
 		verdict := "the protection is on"
 		switch {
 		case n[levelFail] > 0:
 			verdict = fmt.Sprintf("%d of %d results failed", n[levelFail], len(x.results))
+		case n[levelWarn] == 0 && !x.proven():
+			verdict = "nothing failed, and nothing was proven: no server was started"
 		case n[levelWarn] > 0:
 			verdict = fmt.Sprintf("nothing failed; %s", count(n[levelWarn], "warning"))
 		}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/sallyport-dev/sallyport/internal/clientconfig"
 	"github.com/sallyport-dev/sallyport/internal/config"
 	"github.com/sallyport-dev/sallyport/internal/doctor"
+	"github.com/sallyport-dev/sallyport/internal/lint"
 	"github.com/sallyport-dev/sallyport/internal/pins"
 	"github.com/sallyport-dev/sallyport/internal/quote"
 	"github.com/sallyport-dev/sallyport/policy"
@@ -54,6 +56,56 @@ func (x *examination) ofEntry(name string, e *clientconfig.Entry) {
 		x.add(levelFail, "wrapped", name, e.Reason, "")
 		return
 	}
+	x.as(name, e, func() { x.ofWrapped(name, e) })
+}
+
+// deciding are the variables by which a wrapped entry finds its program, its configuration, its
+// state and its log.
+var deciding = []string{"PATH", "HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "APPDATA", "LOCALAPPDATA"}
+
+// as runs do with the variables and in the directory that the client gives an entry: what this
+// process would find by its own may be another configuration than that by which the entry runs.
+func (x *examination) as(name string, e *clientconfig.Entry, do func()) {
+	for k, v := range e.Env {
+		if filled(v) {
+			if slices.ContainsFunc(deciding, func(d string) bool { return strings.EqualFold(d, k) }) {
+				x.add(levelWarn, "settings", name, "not looked at: the client would fill in "+quote.Value(k, 60)+", by which Sallyport finds its files, with what is not known here", "")
+				return
+			}
+			continue // the server has to do without, which a refusal does not mind
+		}
+		was, had := os.LookupEnv(k)
+		defer func() {
+			if had {
+				_ = os.Setenv(k, was)
+			} else {
+				_ = os.Unsetenv(k)
+			}
+		}()
+		if err := os.Setenv(k, v); err != nil {
+			x.add(levelFail, "settings", name, "its variable "+quote.Value(k, 60)+" cannot be set", "")
+			return
+		}
+	}
+	if e.Cwd != "" && !filled(e.Cwd) {
+		was, err := os.Getwd()
+		if err == nil {
+			err = os.Chdir(e.Cwd)
+		}
+		if err != nil {
+			x.add(levelFail, "settings", name, "it cannot start in its directory: "+quote.Text(err.Error(), 400), "")
+			return
+		}
+		defer os.Chdir(was) //nolint:errcheck // it was there a moment ago
+	}
+	do()
+}
+
+// filled reports whether a client fills something into a text.
+func filled(s string) bool { return strings.Contains(s, "${") || strings.Contains(s, "{env:") }
+
+// ofWrapped is run as the entry would.
+func (x *examination) ofWrapped(name string, e *clientconfig.Entry) {
 	wrapper, err := doctor.Find(e.Wrapper)
 	switch {
 	case err != nil:
@@ -73,11 +125,8 @@ func (x *examination) ofEntry(name string, e *clientconfig.Entry) {
 
 // ofFlags checks what an entry's flags lead to, and says where its log is; "" for none.
 func (x *examination) ofFlags(name string, e *clientconfig.Entry) (log string, ok bool) {
-	var f wrapFlags
-	flags := pflag.NewFlagSet("wrap", pflag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	f.bind(flags)
-	if err := flags.Parse(e.Flags); err != nil {
+	f, token, err := readFlags(e)
+	if err != nil {
 		x.add(levelFail, "settings", name, "its flags are wrong: "+quote.Text(err.Error(), 400), "")
 		return "", false
 	}
@@ -89,14 +138,14 @@ func (x *examination) ofFlags(name string, e *clientconfig.Entry) (log string, o
 		opt.Contracts = own.contracts()
 		opt.Lookup = func(v string) (string, bool) {
 			if s, ok := e.Env[v]; ok {
-				return s, true
+				return s, true // as it stands, if the client fills it in
 			}
 			return os.LookupEnv(v)
 		}
 		cfg, _, err = loadFiles(opt, own.config, f.contracts)
 	}
 	if err == nil {
-		pol, err = cfg.Policy(f.policy)
+		pol, err = policyFor(cfg, f.policy, token)
 	}
 	if err == nil {
 		log, err = auditPath(f, cfg, own)
@@ -111,10 +160,65 @@ func (x *examination) ofFlags(name string, e *clientconfig.Entry) (log string, o
 	case pol.Mode() == policy.DryRun:
 		x.add(levelWarn, "settings", name, "DRY-RUN of its policy: rules and rate limits are not enforced", "")
 	}
-	if log != "" && !slices.Contains(x.logs, log) {
-		x.logs = append(x.logs, log)
+	x.ofRules(name, cfg)
+	for _, file := range []string{own.config, f.contracts} {
+		x.ofOwnFile(name, file)
+	}
+	if l := (examinedLog{log, cfg.Audit.Checkpoints}); log != "" && !slices.ContainsFunc(x.logs, l.same) {
+		x.logs = append(x.logs, l)
 	}
 	return log, true
+}
+
+// readFlags reads those of an entry, of wrap or of run; token is one that run takes its policy of.
+func readFlags(e *clientconfig.Entry) (f wrapFlags, token string, err error) {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	if e.Launch[1] != "run" {
+		f.bind(flags)
+		return f, "", flags.Parse(e.Flags)
+	}
+	var r runFlags
+	r.bind(flags)
+	err = flags.Parse(e.Flags)
+	return wrapFlags{config: r.config, policy: r.policy, audit: r.audit, dryRun: r.dryRun}, r.token, err
+}
+
+// ofRules says whether the rules that are enforced are probably meant.
+func (x *examination) ofRules(name string, cfg *config.Config) {
+	n, first := 0, ""
+	for _, f := range lint.Check(cfg, lint.Options{Now: time.Now()}).Findings {
+		if f.Severity >= lint.Warning && f.Code != "SP111" { // one server has no prefix
+			if n++; n == 1 {
+				first = f.Code + " " + f.Text
+			}
+		}
+	}
+	if n > 0 {
+		x.add(levelWarn, "settings", name, count(n, "setting")+" may let more through than is meant: "+quote.Text(first, 300), "sallyport validate -c "+quote.Text(cfg.File, 1000))
+	}
+}
+
+// ofOwnFile says whether somebody else, or the agent, can change a file that an entry's flags name.
+func (x *examination) ofOwnFile(name, file string) {
+	abs, err := filepath.Abs(file)
+	if file == "" || err != nil {
+		return
+	}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		abs = real
+	}
+	shown := quote.Text(abs, 1000)
+	for _, p := range []string{abs, filepath.Dir(abs)} {
+		if othersMayWrite(p) {
+			x.add(levelFail, "state", name, "others of this machine can change "+shown, "chmod go-w "+quote.Text(p, 1000))
+			return
+		}
+	}
+	project, err := filepath.EvalSymlinks(x.places.Project)
+	if home, _ := filepath.EvalSymlinks(x.places.Home); err == nil && project != home && within(project, abs) {
+		x.add(levelWarn, "state", name, shown+" lies in the working directory: an agent that may write here could change it", "put it into your configuration directory")
+	}
 }
 
 // ofStart starts an entry as its client would, and looks for the refusal of the canary in
@@ -125,21 +229,15 @@ func (x *examination) ofStart(name string, e *clientconfig.Entry, log string) {
 		return
 	}
 	for _, v := range append(slices.Clone(e.Launch), e.Cwd) {
-		if strings.Contains(v, "${") || strings.Contains(v, "{env:") {
+		if filled(v) {
 			x.add(levelWarn, "refuses", name, "not started: the client would fill in variables that are not known here", "")
 			return
-		}
-	}
-	env := map[string]string{}
-	for k, v := range e.Env {
-		if !strings.Contains(v, "${") && !strings.Contains(v, "{env:") {
-			env[k] = v // else the server has to do without, which a refusal does not mind
 		}
 	}
 	before := sizeOf(log)
 	ctx, stop := context.WithTimeout(context.Background(), x.f.timeout)
 	defer stop()
-	p, words, err := doctor.Try(ctx, doctor.Launch{Command: e.Launch, Env: env, Dir: e.Cwd})
+	p, words, err := doctor.Try(ctx, e.Launch)
 	switch {
 	case err != nil:
 		x.add(levelFail, "refuses", name, quote.Text(err.Error(), 400), lastLine(words))

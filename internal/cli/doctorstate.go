@@ -2,12 +2,14 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 
 	"github.com/sallyport-dev/sallyport/audit"
+	"github.com/sallyport-dev/sallyport/internal/config"
 	"github.com/sallyport-dev/sallyport/internal/pins"
 	"github.com/sallyport-dev/sallyport/internal/quote"
 )
@@ -48,12 +50,26 @@ func (x *examination) ofState() {
 		return
 	}
 	for _, p := range []string{own.config, filepath.Dir(own.config)} {
-		if info, err := os.Stat(p); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
+		if othersMayWrite(p) {
 			x.add(levelFail, "state", quote.Text(p, 1000), "others of this machine can change the configuration", "chmod go-w "+quote.Text(p, 1000))
 			return
 		}
 	}
 	x.add(levelOK, "state", quote.Text(own.config, 1000), "nobody else of this machine can change the configuration", "")
+}
+
+// othersMayWrite reports whether others of this machine may change what a path leads to; in a
+// directory with the sticky bit they may not change what is somebody else's.
+func othersMayWrite(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 && !(info.IsDir() && info.Mode()&fs.ModeSticky != 0)
+}
+
+// othersMayReplace is for a program and what is above it. A group that may write a directory is
+// often the user's own, or that of whoever installs programs for all.
+func othersMayReplace(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && othersMayWrite(path) && (!info.IsDir() || info.Mode().Perm()&0o002 != 0)
 }
 
 const maxStateFiles = 100_000
@@ -91,18 +107,60 @@ func openToOthers(dir string) (found string, n int, err error) {
 	return found, n, err
 }
 
+// examinedLog is a log, and where its checkpoints go; nil for none.
+type examinedLog struct {
+	path   string
+	points *config.Checkpoints
+}
+
+func (l examinedLog) same(o examinedLog) bool {
+	return l.path == o.path && (l.points == nil) == (o.points == nil) && (l.points == nil || l.points.Path == o.points.Path && l.points.Key == o.points.Key)
+}
+
+// verify holds a log against its checkpoints too, if they go into a file that is here.
+func (l examinedLog) verify() (audit.Report, error) {
+	if l.points == nil {
+		return audit.VerifyFile(l.path)
+	}
+	if info, err := os.Stat(l.points.Path); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return audit.VerifyFile(l.path)
+	}
+	path, err := keyPath(l.points)
+	if err != nil {
+		return audit.Report{}, err
+	}
+	key, err := audit.ReadSigningKey(path)
+	if err != nil {
+		return audit.Report{}, err
+	}
+	noted, err := audit.NewNoted(key.Verifier())
+	if err != nil {
+		return audit.Report{}, err
+	}
+	if err := noted.ReadFile(l.points.Path); err != nil { // before the log: it may grow
+		return audit.Report{}, err
+	}
+	return noted.VerifyFile(l.path)
+}
+
 // ofLogs verifies every log that an entry writes to.
 func (x *examination) ofLogs() {
-	for _, path := range x.logs {
-		rep, err := audit.VerifyFile(path)
-		name := quote.Text(path, 1000)
+	for _, l := range x.logs {
+		rep, err := l.verify()
+		name := quote.Text(l.path, 1000)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			x.add(levelNote, "log", name, "there is no log yet", "")
 		case err != nil:
 			x.add(levelFail, "log", name, "it cannot be read: "+quote.Text(err.Error(), 400), "")
 		case !rep.Intact():
-			x.add(levelFail, "log", name, "it is NOT INTACT", "sallyport audit verify "+name+" says where")
+			how := verifyCommand(l.path)
+			if rep.Checkpoints != nil {
+				how += " --checkpoint " + shellWord(l.points.Path)
+			}
+			x.add(levelFail, "log", name, "it is NOT INTACT", how+" says where")
+		case rep.Checkpoints != nil:
+			x.add(levelOK, "log", name, fmt.Sprintf("it is intact (%s), and up to record %d the one that was signed", count(int(rep.Records), "record"), rep.Checkpoints.UpTo), "")
 		default:
 			x.add(levelOK, "log", name, "it is intact ("+count(int(rep.Records), "record")+")", "")
 		}

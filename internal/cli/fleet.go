@@ -247,7 +247,7 @@ func (f *fleet) addEngines(o fleetOptions) error {
 		// The list is the user's. Whose callers others are is not known, but where the user
 		// says that a person sits at the client.
 		if c.AskClient = t.AskClient; !c.AskClient && o.http {
-			c.Engine = f.engines[c.Policy.Name()]
+			c.Engine, c.Listed = f.engines[c.Policy.Name()], false
 		}
 		f.tokens = append(f.tokens, token.Entry{Name: t.Name, SHA256: t.SHA256, Expires: t.Expires, Value: c})
 	}
@@ -262,7 +262,7 @@ func (f *fleet) caller(name, policyName string) (gateway.Caller, error) {
 		return gateway.Caller{}, err
 	}
 	return gateway.Caller{
-		Name: name, Policy: pol, Engine: f.trusting[pol.Name()], DryRun: f.dryRun[pol.Name()], Decides: decides(f.cfg, pol),
+		Name: name, Policy: pol, Engine: f.trusting[pol.Name()], Listed: true, DryRun: f.dryRun[pol.Name()], Decides: decides(f.cfg, pol),
 	}, nil
 }
 

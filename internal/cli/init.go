@@ -255,13 +255,15 @@ func (r *initRun) write(changes []*clientconfig.Change) (written bool) {
 		case err != nil:
 			r.bad = true
 			r.say("%s: %s\n", path, quote.Text(err.Error(), 400))
+		case !r.f.undo && !c.File.BackedUp():
+			r.say("written: %s (a backup was there before and holds something else than the file did; it stays: %s)\n", path, quote.Text(c.File.BackupPath(), 1000))
 		case !r.f.undo:
 			done = append(done, c.File)
 			r.say("written: %s (as it was: %s)\n", path, quote.Text(c.File.BackupPath(), 1000))
 		case asItWas:
 			r.say("restored: %s, to the byte; its backup is removed\n", path)
 		default:
-			r.say("restored: %s (it was changed since init ran, so its backup stays: %s)\n", path, quote.Text(c.File.BackupPath(), 1000))
+			r.say("restored: %s (its backup holds something else, so it stays: %s)\n", path, quote.Text(c.File.BackupPath(), 1000))
 		}
 	}
 	r.remember(done)

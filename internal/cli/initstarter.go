@@ -13,6 +13,7 @@ import (
 	"github.com/sallyport-dev/sallyport/contract"
 	"github.com/sallyport-dev/sallyport/internal/clientconfig"
 	"github.com/sallyport-dev/sallyport/internal/config"
+	"github.com/sallyport-dev/sallyport/internal/lint"
 	"github.com/sallyport-dev/sallyport/internal/quote"
 	"github.com/sallyport-dev/sallyport/internal/strictyaml"
 )
@@ -108,15 +109,12 @@ func (r *initRun) answers(question string, check func(string) error) []string {
 
 var mailDomain = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])$`)
 
-// publicMail are domains under which everybody may have an address.
-var publicMail = []string{"gmail.com", "googlemail.com", "outlook.com", "hotmail.com", "live.com", "yahoo.com", "icloud.com", "proton.me", "protonmail.com", "gmx.de", "gmx.net", "web.de", "mail.ru", "qq.com", "163.com", "aol.com"}
-
 func checkDomain(d string) error {
 	if len(d) > 253 || !mailDomain.MatchString(d) {
 		return fmt.Errorf("%s is no mail domain such as ourfirm.example", strictyaml.Quote(d))
 	}
-	if slices.Contains(publicMail, strings.ToLower(d)) {
-		return fmt.Errorf("anybody can have an address under %s: trusting it would let mail go to anybody", strictyaml.Quote(d))
+	if why := lint.WhyBroad(d, true); why != "" {
+		return fmt.Errorf("%s: trusting it would let mail go to anybody", why)
 	}
 	return nil
 }
@@ -129,10 +127,21 @@ func checkProject(dir string) error {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return fmt.Errorf("%s is no directory", strictyaml.Quote(path))
 	}
-	if home, err := os.UserHomeDir(); filepath.Dir(path) == path || err == nil && path == filepath.Clean(home) {
-		return fmt.Errorf("%s is too wide to hold anything in: name narrower directories", strictyaml.Quote(path))
+	home, _ := os.UserHomeDir() // without one, the others still count
+	for _, p := range []string{path, resolved(path)} {
+		if why := lint.WhyWide(p, home); why != "" {
+			return fmt.Errorf("%s is too wide to hold anything in (it %s): name narrower directories", strictyaml.Quote(path), why)
+		}
 	}
 	return nil
+}
+
+// resolved is where a directory really is, if that can be told.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
 }
 
 func projectPath(dir string) (string, error) {

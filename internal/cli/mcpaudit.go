@@ -34,5 +34,5 @@ func (a *adviser) summarise(ctx context.Context, args ownserver.Args) (string, e
 	if err != nil {
 		return "", err
 	}
-	return audit.RedactText(hostileNames + summaryText(filepath.Base(a.log), s)), nil
+	return audit.RedactText(hostileNames + summaryText(filepath.Base(a.log), "sallyport audit verify, with the path of the log", s)), nil
 }

@@ -59,6 +59,8 @@ func (f *serverFlags) check(cmd *cobra.Command, args []string, before int) error
 		behind = len(args) - dash
 	}
 	switch {
+	case len(args)-behind < before:
+		return fmt.Errorf("name the pack first, NAME, as in: %s", cmd.UseLine())
 	case f.timeout <= 0 || f.timeout > time.Hour:
 		return errors.New("--timeout has to lie between 1ns and 1h")
 	case f.tools != "" && behind > 0:

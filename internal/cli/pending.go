@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/internal/approval"
 	"github.com/sallyport-dev/sallyport/internal/quote"
 )
@@ -28,8 +29,8 @@ prints each question when it is asked, until you interrupt it.
 
 --json prints one object with version (1) and questions, a list; with --watch one object a
 line, for each question. A question has version, id, code, command, caller, upstream, tool,
-questions (argument, destination, origin, text), asked, expires. Members may be added, never
-renamed. Texts are escaped and bounded.
+questions (argument, destination, origin, text), asked, expires, and settled where your trust list
+lets the call through by now. Members may be added, never renamed. Texts are escaped and bounded.
 
 Exit codes: 0 listed, 1 the state cannot be read, 2 the command line is wrong.`,
 		Args: cobra.NoArgs,
@@ -78,19 +79,20 @@ func listPending(ctx context.Context, store *approval.Store, asJSON bool, out io
 	if err != nil {
 		return err
 	}
+	trusted := store.Trusted(nil)()
 	if asJSON {
 		list := struct {
 			Version   int               `json:"version"`
 			Questions []approval.Notice `json:"questions"`
 		}{1, []approval.Notice{}}
 		for _, a := range all {
-			list.Questions = append(list.Questions, a.Notice(typedName()))
+			list.Questions = append(list.Questions, notice(&a, trusted))
 		}
 		return writeJSON(out, list)
 	}
 	var b strings.Builder
 	for _, a := range all {
-		pendingText(&b, &a, time.Now())
+		pendingText(&b, &a, trusted, time.Now())
 	}
 	if len(all) == 0 {
 		b.WriteString("no question waits\n")
@@ -105,6 +107,7 @@ func watchPending(ctx context.Context, store *approval.Store, asJSON bool, out i
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	seen := map[string]bool{}
+	onList := store.Trusted(nil)
 	for {
 		all, err := open(ctx, store)
 		if ctx.Err() != nil {
@@ -121,9 +124,9 @@ func watchPending(ctx context.Context, store *approval.Store, asJSON bool, out i
 			}
 			var b strings.Builder
 			if asJSON {
-				err = writeJSON(&b, a.Notice(typedName()))
+				err = writeJSON(&b, notice(&a, onList()))
 			} else {
-				pendingText(&b, &a, time.Now())
+				pendingText(&b, &a, onList(), time.Now())
 			}
 			if err == nil {
 				_, err = io.WriteString(out, b.String())
@@ -150,9 +153,24 @@ func writeJSON(w io.Writer, v any) error {
 	return err
 }
 
+// settledByList is how a question is shown that the user's list has made needless.
+const settledByList = "trust list"
+
+func notice(a *approval.Approval, trusted []sallyport.TrustedDestination) approval.Notice {
+	n := a.Notice(typedName())
+	if a.OnList(trusted, time.Now()) {
+		n.Settled = settledByList
+	}
+	return n
+}
+
 // pendingText is one question in a few lines.
-func pendingText(w io.Writer, a *approval.Approval, now time.Time) {
-	fmt.Fprintf(w, "%s  %s ago, for %s more: %s approve %s\n", a.Code, ago(now.Sub(a.Asked)), ago(a.Expires.Sub(now)), typedName(), a.Code)
+func pendingText(w io.Writer, a *approval.Approval, trusted []sallyport.TrustedDestination, now time.Time) {
+	if a.OnList(trusted, now) {
+		fmt.Fprintf(w, "%s  settled by your %s: the agent can make the call again\n", a.Code, settledByList)
+	} else {
+		fmt.Fprintf(w, "%s  %s ago, for %s more: %s approve %s\n", a.Code, ago(now.Sub(a.Asked)), ago(a.Expires.Sub(now)), typedName(), a.Code)
+	}
 	folded(w, "    ", fmt.Sprintf("%s calls %s of %s", quote.Value(a.Caller, 120), quote.Value(a.Name(), 240), quote.Value(a.Upstream, 120)))
 	for _, q := range a.Questions {
 		folded(w, "    ", quote.Text(q.Text, 1000))

@@ -127,10 +127,16 @@ func meantUpstreams(in *report.Input) []string {
 		names = append(names, u.Name)
 	}
 	if len(names) == 0 && in.Log != nil {
-		for _, row := range in.Log.Summary.Tools.Rows {
-			if !slices.Contains(names, row.Upstream) && row.Upstream != "" {
-				names = append(names, row.Upstream)
+		add := func(name string) {
+			if !slices.Contains(names, name) && name != "" {
+				names = append(names, name)
 			}
+		}
+		for _, row := range in.Log.Summary.Tools.Rows {
+			add(row.Upstream)
+		}
+		for _, row := range in.Log.Summary.Probes.Rows {
+			add(row.Name)
 		}
 	}
 	return names

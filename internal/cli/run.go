@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/audit"
@@ -30,7 +31,7 @@ import (
 type runFlags struct {
 	config, policy, token, transport string
 	host, path, tlsCert, tlsKey      string
-	port                             int
+	port, metricsPort                int
 	insecureBind, dryRun, verbose    bool
 	audit                            string
 	maxMessage                       int
@@ -77,7 +78,11 @@ command line is wrong.`,
 			return run(f, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	fl := cmd.Flags()
+	f.bind(cmd.Flags())
+	return cmd
+}
+
+func (f *runFlags) bind(fl *pflag.FlagSet) {
 	fl.StringVarP(&f.config, "config", "c", "", "configuration `FILE` (default: the one in your configuration directory)")
 	fl.StringVar(&f.transport, "transport", "stdio", "how clients reach the gateway: stdio or http")
 	fl.StringVar(&f.policy, "policy", "", "stdio: `NAME` of the policy, where the configuration has several")
@@ -88,11 +93,11 @@ command line is wrong.`,
 	fl.StringVar(&f.tlsCert, "tls-cert", "", "http: certificate `FILE`, in PEM form")
 	fl.StringVar(&f.tlsKey, "tls-key", "", "http: its key `FILE`")
 	fl.BoolVar(&f.insecureBind, "insecure-bind", false, "http: let other machines in without TLS")
+	fl.IntVar(&f.metricsPort, "metrics-port", 0, "http: port on 127.0.0.1 where counts are served as Prometheus reads them (default: none)")
 	fl.StringVar(&f.audit, "audit", "", "audit log, - for standard output (http; default: the configuration's, else audit.jsonl in your state directory)")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "decide and record, enforce nothing")
 	fl.IntVar(&f.maxMessage, "max-message", stdio.DefaultMaxMessage, "largest message of a server, and of a client over stdio, in bytes")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "log more")
-	return cmd
 }
 
 // check finds flags that contradict each other: one that would be passed over may be
@@ -100,7 +105,7 @@ command line is wrong.`,
 func (f *runFlags) check(given func(string) bool) error {
 	of := map[string][]string{
 		"stdio": {"policy", "token"},
-		"http":  {"host", "port", "path", "tls-cert", "tls-key", "insecure-bind"},
+		"http":  {"host", "port", "path", "tls-cert", "tls-key", "insecure-bind", "metrics-port"},
 	}
 	other := map[string]string{"stdio": "http", "http": "stdio"}[f.transport]
 	if other == "" {
@@ -118,6 +123,8 @@ func (f *runFlags) check(given func(string) bool) error {
 		return errors.New("--audit - is for --transport http: over stdio, standard output is the protocol")
 	case f.port < 0 || f.port > 65535:
 		return errors.New("--port has to lie between 0 and 65535")
+	case f.metricsPort < 0 || f.metricsPort > 65535:
+		return errors.New("--metrics-port has to lie between 1 and 65535; 0 is none")
 	case (f.tlsCert == "") != (f.tlsKey == ""):
 		return errors.New("--tls-cert and --tls-key go together")
 	case f.maxMessage < 1<<10 || f.maxMessage > 1<<30:

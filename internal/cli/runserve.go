@@ -43,6 +43,14 @@ func (r *running) serveHTTP(ctx context.Context, signals <-chan os.Signal) error
 	if err != nil {
 		return failed(err)
 	}
+	if f.metricsPort != 0 {
+		m, err := serve.ListenMetrics(f.metricsPort, r.metrics)
+		if err != nil {
+			return failed(err)
+		}
+		defer m.Close()
+		r.log.Info("metrics", "url", "http://"+m.Addr().String()+serve.MetricsPath)
+	}
 	r.sayStart()
 	if exposed {
 		r.log.Warn("LISTENING WITHOUT TLS WHERE OTHER MACHINES REACH IT: whoever is on the way reads and uses the tokens, unless something in front encrypts", "address", l.Addr().String())

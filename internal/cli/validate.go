@@ -31,7 +31,8 @@ func newValidate() *cobra.Command {
 		Short: "Check a configuration and list every problem",
 		Long: `Read a configuration, a contracts file or both as wrap would, and list every problem
 that keeps them from loading as file:line:column on standard error. Variables are read
-from the environment of this command.
+from the environment of this command. The key that signs checkpoints is read too, if there
+are any.
 
 A configuration that loads is then looked through for what is probably a mistake: rules
 that can never match, constraints that constrain nothing, destinations and paths that are
@@ -93,6 +94,9 @@ func validate(stdout, stderr io.Writer, f validateFlags) error {
 	opt.Home, _ = os.UserHomeDir()
 	if opt.Tools, err = readToolLists(f.tools, c); err != nil {
 		return failed(err)
+	}
+	if _, err := checkpointOptions(c.Audit.Checkpoints); err != nil {
+		opt.BadKey = quote.Text(err.Error(), maxErrorLine)
 	}
 	report := lint.Check(c, opt)
 	if f.format == "text" {

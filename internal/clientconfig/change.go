@@ -119,5 +119,9 @@ func (f *File) backup() []byte {
 	return data
 }
 
+// BackedUp reports that the backup beside the file holds it as it was read. One from before is never
+// written over, and may be anybody's: a project can come with one.
+func (f *File) BackedUp() bool { return bytes.Equal(f.raw, f.backup()) }
+
 // Restored reports that the file becomes what its backup holds, to the byte.
 func (c *Change) Restored() bool { return c.undo && bytes.Equal(c.data, c.File.backup()) }

@@ -2,6 +2,7 @@ package clientconfig
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -75,13 +76,12 @@ func (m *masker) walk(n *node, key string, inEntry bool) {
 			m.hide(n)
 		}
 	case object:
-		secret := key == "env" || key == "environment" || key == "headers" || key == "http_headers"
+		if key == "env" || key == "environment" || key == "headers" || key == "http_headers" {
+			m.hideAll(n) // a variable may be called "command", and a number
+			return
+		}
 		for _, c := range n.members {
-			next := c.key
-			if secret {
-				next = "" // a variable may be called "command"
-			}
-			m.walk(c.val, next, inEntry || n.get("command") != nil || n.get("url") != nil)
+			m.walk(c.val, c.key, inEntry || n.get("command") != nil || n.get("url") != nil)
 		}
 	case array:
 		if key == "args" || key == "command" {
@@ -91,6 +91,19 @@ func (m *masker) walk(n *node, key string, inEntry bool) {
 		for _, c := range n.elems {
 			m.walk(c, "", inEntry)
 		}
+	}
+}
+
+// hideAll hides every value below n.
+func (m *masker) hideAll(n *node) {
+	for _, c := range n.members {
+		m.hideAll(c.val)
+	}
+	for _, c := range n.elems {
+		m.hideAll(c)
+	}
+	if n.kind != object && n.kind != array {
+		m.hide(n)
 	}
 }
 
@@ -104,11 +117,24 @@ func (m *masker) walkArgs(n *node) {
 		}
 		name, _, hasValue := strings.Cut(e.text, "=")
 		switch {
-		case after, hasValue && secretName(name):
+		case after, hasValue && secretName(name), assigned.MatchString(e.text):
 			m.hide(e)
 		}
-		after = !hasValue && strings.HasPrefix(e.text, "-") && secretName(e.text)
+		after = secretFlag(e.text)
 	}
+}
+
+// assigned finds a value behind a name that says that it is secret, in the middle of a text: in a
+// line for a shell, a header, a query.
+var assigned = regexp.MustCompile(`(?i)(pass(wd|word|phrase)?|secret|token|credential|(api|access|private)[-_]?key)[\w.-]*(=|["']\s*:|:\s)\s*["']?[^\s"']|[?&](key|sig|code|auth|pat|pwd)=[^&]`)
+
+// secretFlag reports whether the argument after this one is a secret.
+func secretFlag(arg string) bool {
+	name := strings.ToLower(strings.TrimLeft(arg, "-"))
+	if name == strings.ToLower(arg) || strings.Contains(arg, "=") {
+		return false
+	}
+	return secretName(arg) || slices.Contains([]string{"key", "pat", "pin", "auth", "pwd", "pass", "passphrase"}, name)
 }
 
 func secretName(name string) bool {
@@ -138,10 +164,12 @@ func RedactedCommand(command []string, max int) string {
 			word = hidden
 		case hasValue && secretName(name):
 			word = name + "=" + hidden
+		case assigned.MatchString(a):
+			word = hidden
 		case strings.ContainsAny(a, " \t\"'") || a == "":
 			word = quote.Value(word, max)
 		}
-		after = !hasValue && strings.HasPrefix(a, "-") && secretName(a)
+		after = secretFlag(a)
 		shown = append(shown, word)
 	}
 	return quote.Text(strings.Join(shown, " "), max)

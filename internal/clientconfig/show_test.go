@@ -56,6 +56,39 @@ env = { K = 's3cret' }
 	}
 }
 
+// Secrets have many places on a command line, and not all are texts.
+func TestSecretsOfACommandLineAreHidden(t *testing.T) {
+	args := []string{
+		"X-Api-Key: s3cret-1", "export A=1; MY_TOKEN=s3cret-2 npx x", "https://h.example/sse?key=s3cret-3", "https://h.example/?a=b&auth_token=s3cret-4",
+		"--key", "s3cret-5", "--pass", "s3cret-6", `{"token": "s3cret-7"}`, "mysql://h/x?password=s3cret-8",
+	}
+	plain := []string{"--port", "8080", "https://auth.example:8443/key", "--tokens", "/home/me/secret-plans", "key"}
+	src := `{"mcpServers": {"a": {"command": "x", "args": [` + quotedList(append(args, plain...)) + `], "env": {"PIN": 57312, "O": {"command": "s3cret-9"}}}}}`
+	f := put(t, "mcp.json", src)
+	c, err := f.Wrap(program, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, shown := range map[string]string{"difference": c.Diff(), "command": RedactedCommand(append([]string{"x"}, append(args, plain...)...), 2000)} {
+		if strings.Contains(shown, "s3cret") || strings.Contains(shown, "57312") {
+			t.Errorf("%s shows a secret:\n%s", name, shown)
+		}
+		for _, want := range []string{"8080", "https://auth.example:8443/key", "key"} {
+			if !strings.Contains(shown, want) {
+				t.Errorf("%s hides %q:\n%s", name, want, shown)
+			}
+		}
+	}
+}
+
+func quotedList(all []string) string {
+	var b []string
+	for _, s := range all {
+		b = append(b, quoted(s))
+	}
+	return strings.Join(b, ", ")
+}
+
 // The numbers of the lines are right, also where hunks are far from each other.
 func TestDiffPlaces(t *testing.T) {
 	src := "{\"mcpServers\":{\n\"a\":{\"command\":\"x\"},\n" + strings.Repeat("// l\n", 20) + "\"b\":{\n\"command\":\"y\"}\n}}"

@@ -288,7 +288,7 @@ func TestLogThatDiffersIsWrong(t *testing.T) {
 		{"ask", "ask", "flow"},
 		{"ask", "allow", ""},
 		{"ask", "ask", "flow"},
-		{"ask", "deny", "flow"},
+		{"ask", "deny", "approval"},
 	}
 	if why := (logState{calls: right}).wrong(want); why != "" {
 		t.Errorf("the right log is wrong: %s", why)

@@ -197,6 +197,14 @@ func (s *stage) compare(without, with world) error {
 		lines = append(lines, tableLine{"review pack for a security reviewer", "none", "written", false})
 	}
 	s.out.table(lines)
+	if s.story.pack {
+		s.out.raw("\n")
+		if s.opt.Keep {
+			s.out.line("", "The pack: "+s.reviewPack())
+		} else {
+			s.out.para(0, "The pack is gone with the demo's directory; --keep keeps it.")
+		}
+	}
 	if len(wrong) > 0 {
 		return fmt.Errorf("%w: %s", ErrWorld, strings.Join(wrong, "; "))
 	}

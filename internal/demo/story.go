@@ -71,13 +71,16 @@ func (s step) becomes(said answer) (check, says string) {
 	case answerYes:
 		return "", ""
 	case answerNo:
-		return askingCheck, saidNo
+		return answeredCheck, saidNo
 	}
 	return s.check, s.says
 }
 
 // askingCheck is what asks in these stories: where a call goes, and what it carries.
 const askingCheck = "flow"
+
+// answeredCheck is what refuses a call after a no.
+const answeredCheck = "approval"
 
 // verdicts are those that the log has of the call.
 func (s step) verdicts(said answer) []logged {

@@ -1,7 +1,9 @@
 package doctor
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -41,7 +43,7 @@ var answering = []string{"sallyport approve K7Q-F2M", "sallyport trust x@y.examp
 // https://geminicli.com/docs/cli/configuration, https://cursor.com/docs/cli/reference/permissions.
 func Agents(p clientconfig.Places) []Agent {
 	var all []Agent
-	add := func(client, line string, read func(settings []map[string]any) (Leave, string), files ...string) {
+	add := func(client, line string, read func(settings []map[string]any, program string) (Leave, string), files ...string) {
 		a := Agent{Client: client, Line: line, File: files[0]}
 		var found []map[string]any
 		for _, f := range files {
@@ -61,7 +63,7 @@ func Agents(p clientconfig.Places) []Agent {
 		if len(found) == 0 {
 			return
 		}
-		a.Leave, a.Rule = read(found)
+		a.Leave, a.Rule = read(found, p.Program)
 		all = append(all, a)
 	}
 	in := func(dir, file string) string {
@@ -70,21 +72,48 @@ func Agents(p clientconfig.Places) []Agent {
 		}
 		return filepath.Join(dir, filepath.FromSlash(file))
 	}
-	add("Claude Code", `"permissions": {"deny": ["Bash(sallyport approve:*)", "Bash(sallyport trust:*)", "Bash(sallyport pins accept:*)"]}`, claudeCode,
-		in(p.Home, ".claude/settings.json"), in(p.Project, ".claude/settings.json"), in(p.Project, ".claude/settings.local.json"))
-	add("Cursor CLI", `"permissions": {"deny": ["Shell(sallyport)"]}`, cursorCLI,
+	claude := in(p.Home, ".claude")
+	if dir := env(p, "CLAUDE_CONFIG_DIR"); filepath.IsAbs(dir) {
+		claude = dir
+	}
+	also := func(form string) string { // where a rule is about a command's first word
+		if p.Program == "" {
+			return ""
+		}
+		text, err := json.Marshal(fmt.Sprintf(form, p.Program))
+		if err != nil {
+			return ""
+		}
+		return ", " + string(text)
+	}
+	add("Claude Code", `"permissions": {"deny": ["Bash(*sallyport approve*)", "Bash(*sallyport trust*)", "Bash(*sallyport pins accept*)"]}`, claudeCode,
+		in(claude, "settings.json"), in(p.Project, ".claude/settings.json"), in(p.Project, ".claude/settings.local.json"))
+	add("Cursor CLI", `"permissions": {"deny": ["Shell(sallyport)"`+also("Shell(%s)")+`]}`, cursorCLI,
 		in(p.Home, ".cursor/cli-config.json"), in(p.Project, ".cursor/cli.json"))
-	add("Gemini CLI", `"tools": {"exclude": ["run_shell_command(sallyport)"]}`, geminiCLI,
+	add("Gemini CLI", `"tools": {"exclude": ["run_shell_command(sallyport)"`+also("run_shell_command(%s)")+`]}`, geminiCLI,
 		in(p.Home, ".gemini/settings.json"), in(p.Project, ".gemini/settings.json"))
-	add("opencode", `"permission": {"bash": {"sallyport approve*": "deny", "sallyport trust*": "deny", "sallyport pins accept*": "deny"}}, as the last patterns`, opencode,
-		in(p.Home, ".config/opencode/opencode.json"), in(p.Home, ".config/opencode/opencode.jsonc"), in(p.Project, "opencode.json"), in(p.Project, "opencode.jsonc"))
+	add("opencode", `"permission": {"bash": {"*sallyport approve*": "deny", "*sallyport trust*": "deny", "*sallyport pins accept*": "deny"}}, as the last patterns`, opencode,
+		in(p.Home, ".config/opencode/opencode.json"), in(p.Home, ".config/opencode/opencode.jsonc"), env(p, "OPENCODE_CONFIG"), in(p.Project, "opencode.json"), in(p.Project, "opencode.jsonc"))
 	return all
 }
 
-// over judges each answering command. One that may run is enough; all have to be refused.
-func over(judge func(command string) (Leave, string)) (Leave, string) {
+func env(p clientconfig.Places, name string) string {
+	if p.Getenv == nil {
+		return ""
+	}
+	return p.Getenv(name)
+}
+
+// over judges each answering command, by the program's name and by its path. One that may run is
+// enough; all have to be refused, by the name that people use.
+func over(program string, judge func(command string) (Leave, string)) (Leave, string) {
 	denied := 0
 	for _, c := range answering {
+		if program != "" {
+			if leave, rule := judge(program + strings.TrimPrefix(c, "sallyport")); leave == Allowed {
+				return Allowed, rule
+			}
+		}
 		switch leave, rule := judge(c); leave {
 		case Allowed:
 			return Allowed, rule
@@ -99,7 +128,7 @@ func over(judge func(command string) (Leave, string)) (Leave, string) {
 }
 
 // claudeCode: rules of all files hold together, deny before ask before allow.
-func claudeCode(files []map[string]any) (Leave, string) {
+func claudeCode(files []map[string]any, program string) (Leave, string) {
 	deny, ask, allow := rules(files, "permissions", "deny"), rules(files, "permissions", "ask"), rules(files, "permissions", "allow")
 	bypass := ""
 	for _, f := range files {
@@ -107,7 +136,7 @@ func claudeCode(files []map[string]any) (Leave, string) {
 			bypass = "defaultMode: " + m
 		}
 	}
-	return over(func(command string) (Leave, string) {
+	return over(program, func(command string) (Leave, string) {
 		match := func(rules []string) string { return firstMatch(rules, "Bash", command) }
 		switch {
 		case match(deny) != "":
@@ -123,9 +152,9 @@ func claudeCode(files []map[string]any) (Leave, string) {
 	})
 }
 
-func cursorCLI(files []map[string]any) (Leave, string) {
+func cursorCLI(files []map[string]any, program string) (Leave, string) {
 	deny, allow := rules(files, "permissions", "deny"), rules(files, "permissions", "allow")
-	return over(func(command string) (Leave, string) {
+	return over(program, func(command string) (Leave, string) {
 		// Shell(NAME) is about a command's first word.
 		first, _, _ := strings.Cut(command, " ")
 		for _, r := range deny {
@@ -143,7 +172,7 @@ func cursorCLI(files []map[string]any) (Leave, string) {
 }
 
 // geminiCLI: a rule names the tool, or the tool with the beginning of a command.
-func geminiCLI(files []map[string]any) (Leave, string) {
+func geminiCLI(files []map[string]any, program string) (Leave, string) {
 	exclude, allow := rules(files, "tools", "exclude"), rules(files, "tools", "allowed")
 	match := func(rules []string, command string) string {
 		for _, r := range rules {
@@ -158,7 +187,7 @@ func geminiCLI(files []map[string]any) (Leave, string) {
 		}
 		return ""
 	}
-	return over(func(command string) (Leave, string) {
+	return over(program, func(command string) (Leave, string) {
 		if match(exclude, command) != "" {
 			return Denied, ""
 		}
@@ -172,8 +201,8 @@ func geminiCLI(files []map[string]any) (Leave, string) {
 // opencode: the last pattern that matches wins. In version 1 the members of an object are
 // patterns, whose order a map has lost: a pattern that is longer counts as later, which is
 // how they are meant to be written. Version 2 has a list.
-func opencode(files []map[string]any) (Leave, string) {
-	return over(func(command string) (Leave, string) {
+func opencode(files []map[string]any, program string) (Leave, string) {
+	return over(program, func(command string) (Leave, string) {
 		leave, rule, length := Asks, "", -1
 		take := func(effect, pattern string, n int) {
 			if n < length {

@@ -1,8 +1,10 @@
 package doctor
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/sallyport-dev/sallyport/internal/clientconfig"
@@ -128,4 +130,60 @@ func slowWild(pattern, s string) bool {
 		reach = next
 	}
 	return reach[len(s)]
+}
+
+// A rule about the name alone does not hold for the path, and clients can be told to look elsewhere.
+func TestAgentsKnowThePathAndOtherPlaces(t *testing.T) {
+	const program = "/opt/bin/sallyport"
+	for _, tt := range []struct {
+		name, file, settings, variable string
+		leave                          Leave
+	}{
+		{"by name only", ".claude/settings.json", `{"permissions": {"allow": ["Bash"], "deny": ["Bash(sallyport approve:*)", "Bash(sallyport trust:*)", "Bash(sallyport pins accept:*)"]}}`, "", Allowed},
+		{"the path is allowed", ".claude/settings.json", `{"permissions": {"allow": ["Bash(/opt/bin/*)"]}}`, "", Allowed},
+		{"nothing is allowed", ".claude/settings.json", `{"permissions": {"deny": ["Bash(sallyport:*)"]}}`, "", Denied},
+		{"cursor", ".cursor/cli-config.json", `{"permissions": {"allow": ["Shell(**)"], "deny": ["Shell(sallyport)"]}}`, "", Allowed},
+		{"gemini", ".gemini/settings.json", `{"tools": {"allowed": ["run_shell_command"], "exclude": ["run_shell_command(sallyport)"]}}`, "", Allowed},
+		{"opencode", ".config/opencode/opencode.json", `{"permission": {"bash": {"*": "allow", "sallyport *": "deny"}}}`, "", Allowed},
+		{"a directory of its own", "elsewhere/settings.json", `{"permissions": {"allow": ["Bash"]}}`, "CLAUDE_CONFIG_DIR=elsewhere", Allowed},
+		{"a file of its own", "elsewhere/x.json", `{"permission": "allow"}`, "OPENCODE_CONFIG=elsewhere/x.json", Allowed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			home := t.TempDir()
+			path := filepath.Join(home, filepath.FromSlash(tt.file))
+			p := clientconfig.Places{GOOS: "linux", Home: home, Program: program}
+			if name, at, ok := strings.Cut(tt.variable, "="); ok {
+				p.Getenv = func(n string) string {
+					if n == name {
+						return filepath.Join(home, filepath.FromSlash(at))
+					}
+					return ""
+				}
+			}
+			judge := func(settings string) Agent {
+				t.Helper()
+				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(settings), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+				got := Agents(p)
+				if len(got) != 1 || got[0].Err != nil {
+					t.Fatalf("%+v", got)
+				}
+				return got[0]
+			}
+			a := judge(tt.settings)
+			if a.Leave != tt.leave {
+				t.Fatalf("%+v", a)
+			}
+			// What is to be added is what helps.
+			line := "{" + strings.TrimSuffix(a.Line, ", as the last patterns") + "}"
+			if a := judge(line); a.Leave != Denied {
+				t.Errorf("%s: %+v", line, a)
+			}
+			everything := strings.NewReplacer(`{"deny"`, `{"allow": ["Bash", "Shell(**)"], "deny"`, `{"exclude"`, `{"allowed": ["run_shell_command"], "exclude"`, `{"bash": {`, `{"bash": {"*": "allow", `).Replace(line)
+			if a := judge(everything); a.Leave != Denied {
+				t.Errorf("%s: %+v", everything, a)
+			}
+		})
+	}
 }

@@ -6,20 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
-
-// Launch is how a client starts an entry. Nothing in it is a variable any more.
-type Launch struct {
-	Command []string
-	Env     map[string]string // added to this process's own
-	Dir     string            // "" for this process's own
-}
 
 // Probe is what came of starting an entry.
 type Probe struct {
@@ -55,20 +47,17 @@ func Capabilities() []string {
 	return []string{"{" + own + "}", "{" + own + `,"roots":{}}`}
 }
 
-// Try starts l, asks it for its tools, and calls one that it cannot have. The process is
+// Try starts a command, as this process would and with its variables, asks it for its tools,
+// and calls one that it cannot have. The process is
 // ended before it returns. ctx bounds all of it; stderr is the last that the process said
 // there, at most 2 KiB, hostile text.
-func Try(ctx context.Context, l Launch) (p Probe, stderr string, err error) {
+func Try(ctx context.Context, command []string) (p Probe, stderr string, err error) {
 	var name [8]byte
 	rand.Read(name[:]) // does not fail
 	p.Canary = "sallyport_doctor_" + hex.EncodeToString(name[:])
 
-	cmd := exec.CommandContext(ctx, l.Command[0], l.Command[1:]...)
-	cmd.Dir, cmd.WaitDelay = l.Dir, 2*time.Second
-	cmd.Env = os.Environ()
-	for k, v := range l.Env {
-		cmd.Env = append(cmd.Env, k+"="+v)
-	}
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.WaitDelay = 2 * time.Second
 	said := &lastWords{}
 	cmd.Stderr = said
 	defer func() { stderr = said.String() }()

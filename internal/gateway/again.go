@@ -50,7 +50,7 @@ func (s *session) again(p *place, u relay.Untaken, why string) {
 	before := g.moved
 	g.moved = true
 	s.mu.Unlock()
-	ctx := s.ctx
+	ctx := relay.AskNobody(s.ctx)
 	if g.call != nil {
 		ctx = g.call.ctx
 	}

@@ -23,7 +23,7 @@ func (s *session) newDesk(u *setup) *approval.Desk {
 		return nil
 	}
 	o := approval.DeskOptions{
-		Caller: s.name, Session: s.id, Settings: u.Asking.Settings, Redaction: u.Asking.Redaction, Record: s.recordApproval,
+		Caller: s.name, Session: s.id, Listed: s.caller.Listed, Settings: u.Asking.Settings, Redaction: u.Asking.Redaction, Record: s.recordApproval,
 		Notify: func(a approval.Approval) {
 			if now := s.setup().Asking; now != nil && now.Notify != nil {
 				now.Notify(a)

@@ -125,8 +125,12 @@ func (s *session) keep(k kind, m *mergedFor, lists []*listedBy, complete bool, c
 	for _, l := range lists {
 		if l != nil && s.links[l.link.place.Name] == l.link && !s.ended {
 			s.drop(k, l.link.place)
+			if s.g.listBytes.Add(l.size) > s.g.maxListBytes { // others came meanwhile
+				s.g.listBytes.Add(-l.size)
+				complete = false
+				continue
+			}
 			c.lists[k][l.link.place] = l
-			s.g.listBytes.Add(l.size)
 		}
 	}
 	if complete {

@@ -117,3 +117,54 @@ func TestAReadAtTheOnlyServerWithResourcesAsksForNoList(t *testing.T) {
 	}
 	k.close()
 }
+
+// Lists that were had at the same time have to fit together: another upstream that is slow keeps
+// each from being counted until then.
+func TestListsThatComeTogetherFitTogether(t *testing.T) {
+	a, b := toolServer("a", "one", "two"), toolServer("b", "other")
+	serve, slow := b.serve, make(chan struct{})
+	b.serve = func(ctx context.Context, c *conn, m mcp.Message, about func(string)) (string, error) {
+		if m.Method == "resources/list" {
+			<-slow
+			return `{"resources":[]}`, nil
+		}
+		return serve(ctx, c, m, about)
+	}
+	b.hello = strings.Replace(b.hello, `"tools":{"listChanged":true}`, `"resources":{}`, 1)
+	a.hello = strings.Replace(a.hello, `"tools":{"listChanged":true}`, `"resources":{}`, 1)
+	page := `{"resources":[{"uri":"x:1","name":"` + strings.Repeat("x", 600) + `"}]}`
+	a.serve = func(_ context.Context, _ *conn, m mcp.Message, _ func(string)) (string, error) {
+		return page, nil
+	}
+	r := newRig(t, Options{}, a, b)
+	r.maxListBytes = 1000 // one session's fits
+	var all []*client
+	for range 4 {
+		k := r.stdio(newCaller(t, "local", everything, nil))
+		k.initialize()
+		k.send(`{"jsonrpc":"2.0","id":7,"method":"resources/list"}`)
+		all = append(all, k)
+	}
+	eventually(t, "each has asked both", func() bool {
+		n := 0
+		for _, m := range append(a.received(), b.received()...) {
+			if message(m).Method == "resources/list" {
+				n++
+			}
+		}
+		return n == 2*len(all)
+	})
+	close(slow)
+	for _, k := range all {
+		if got := k.next(); !strings.Contains(got, `"id":7,"result"`) {
+			t.Errorf("got %s", got)
+		}
+	}
+	if n := r.listBytes.Load(); n > r.maxListBytes {
+		t.Errorf("%d bytes are kept, and %d may be", n, r.maxListBytes)
+	}
+	for _, k := range all {
+		k.close()
+	}
+	eventually(t, "nothing is kept", func() bool { return r.listBytes.Load() == 0 })
+}

@@ -26,6 +26,8 @@ type Caller struct {
 	Decides string
 	// AskClient says that a person sits at the client, which may ask for the gateway.
 	AskClient bool
+	// Listed says that the user's own list of destinations holds for the caller.
+	Listed bool
 	// Session says how the engine's session is one with those of other processes: its Doubt,
 	// Shared and Key are taken. The zero value: the caller's name is the scope of doubt, in
 	// this process alone.

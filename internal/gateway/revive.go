@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sallyport-dev/sallyport/internal/mcp"
+	"github.com/sallyport-dev/sallyport/internal/relay"
 	"github.com/sallyport-dev/sallyport/internal/upstream"
 )
 
@@ -43,14 +44,15 @@ func (l *link) catchUp() {
 }
 
 // tellAgain repeats a request of the client's to a server that came back. The answer is of
-// no use to it.
+// no use to it, and nobody is asked: a server could have the question shown as often as it
+// goes away.
 func (l *link) tellAgain(method string, params []byte) {
 	m, bad := mcp.Parse(mcp.NewRequest(mcp.IntID(0), method, params))
 	if bad != nil {
 		return
 	}
 	go func() {
-		if answer, err := l.s.ask(l.ctx, l, m); err == nil && answer.Error != nil {
+		if answer, err := l.s.ask(relay.AskNobody(l.ctx), l, m); err == nil && answer.Error != nil {
 			l.s.log.Warn("an upstream that came back refuses what it had taken before", "upstream", l.place.Name, "method", method)
 		}
 	}()

@@ -41,6 +41,10 @@ const (
 	maxText  = 64 << 10 // bytes of an outcome's text
 	maxState = 1 << 20  // bytes of a file that is read
 	maxFound = 1_000    // files that are looked at
+
+	// heard is after what time whoever asked for a reload has read what came of it.
+	heard = 10 * time.Second
+
 	lockName = ".lock"
 	fileName = ".json"
 	askName  = ".reload"
@@ -54,8 +58,10 @@ type Instance struct {
 	requests chan struct{} // holds one when somebody has asked
 	deaf     func()        // ends the listening
 
-	mu    sync.Mutex // guards all below
-	state State
+	mu       sync.Mutex // guards all below
+	state    State
+	reported time.Time // when the last outcome was
+	closed   bool
 }
 
 // Register enters this process as a gateway that runs by a configuration. dir is created;
@@ -113,6 +119,10 @@ func (i *Instance) Report(o Outcome) error {
 	}
 	i.state.Reloads++
 	i.state.Last = &o
+	i.reported = time.Now()
+	if i.closed {
+		return nil // nobody would take away what is written now
+	}
 	return i.write()
 }
 
@@ -129,12 +139,13 @@ func (i *Instance) write() error {
 	return os.Rename(fresh, i.base+fileName)
 }
 
-// Close takes the entry away. What came of a reload is left for whoever may still wait for
-// it; it goes when somebody looks for gateways, or another one starts.
+// Close takes the entry away. What came of a reload just now is left for whoever may still wait
+// for it; it goes when somebody looks for gateways, or another one starts.
 func (i *Instance) Close() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.state.Last == nil {
+	i.closed = true
+	if i.state.Last == nil || time.Since(i.reported) > heard {
 		remove(i.base)
 	}
 	_ = i.lock.Close()
@@ -146,6 +157,18 @@ func (i *Instance) Close() {
 func remove(base string) {
 	for _, end := range []string{fileName, ".new", askName, lockName} {
 		_ = os.Remove(base + end)
+	}
+}
+
+// withoutLock removes a file of an entry that has no lock: no gateway is behind it, since one
+// makes the lock before everything else.
+func withoutLock(file string) {
+	for _, end := range []string{fileName, ".new", askName} {
+		if base, ok := strings.CutSuffix(file, end); ok {
+			if _, err := os.Lstat(base + lockName); errors.Is(err, os.ErrNotExist) {
+				_ = os.Remove(file)
+			}
+		}
 	}
 }
 
@@ -170,8 +193,12 @@ func Find(dir, config string, pid int) ([]Found, error) {
 	}
 	var found []Found
 	for n, e := range entries {
+		if n > maxFound {
+			break
+		}
 		base, ok := strings.CutSuffix(filepath.Join(dir, e.Name()), lockName)
-		if !ok || n > maxFound {
+		if !ok {
+			withoutLock(filepath.Join(dir, e.Name()))
 			continue
 		}
 		if !runs(base) {

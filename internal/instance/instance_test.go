@@ -215,3 +215,47 @@ func TestPoll(t *testing.T) {
 		t.Error("asked without a request")
 	}
 }
+
+// A clean end leaves nothing but an outcome that somebody may still wait for, and a start
+// takes away what others left, whatever of it is there.
+func TestNothingIsLeft(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "gateways")
+	left := func() (names []string) {
+		t.Helper()
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	i := register(t, dir, "/etc/a.yaml")
+	if err := i.Report(Outcome{Done: true}); err != nil {
+		t.Fatal(err)
+	}
+	i.reported = i.reported.Add(-2 * heard)
+	i.Close()
+	if got := left(); got != nil {
+		t.Errorf("after a reload long ago: %q", got)
+	}
+	if err := i.Report(Outcome{Done: true}); err != nil {
+		t.Error(err)
+	}
+	if got := left(); got != nil {
+		t.Errorf("after a report that came late: %q", got)
+	}
+	for _, end := range []string{fileName, ".new", askName} {
+		if err := os.WriteFile(filepath.Join(dir, key("/etc/b.yaml")+"-1"+end), []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "notes"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	register(t, dir, "/etc/a.yaml").Close()
+	if got := left(); !slices.Equal(got, []string{"notes"}) {
+		t.Errorf("without a lock: %q", got)
+	}
+}

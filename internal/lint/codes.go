@@ -75,6 +75,7 @@ var Codes = []Code{
 	{"SP506", "no-policy", Note, "", "no policy is defined, so every tool is allowed and contracts and the flow guard"},
 	{"SP507", "not-forced-to-disk", Note, "", "audit.sync: none"},
 	{"SP508", "checkpoints-beside-log", Note, "", "audit.checkpoints in the directory of the log: who can change the one can take away the other"},
+	{"SP509", "checkpoint-key", Warning, "", "audit.checkpoints whose signing key is missing or cannot be used on this machine: the gateway does not start"},
 
 	{"SP901", "accept-without-reason", Warning, "", "an accept comment without a reason, without a code or not spelled right; it accepts nothing"},
 	{"SP902", "accept-of-nothing", Warning, "", "an accept comment for a finding that is not there"},

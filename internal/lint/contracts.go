@@ -184,22 +184,27 @@ func (k *check) trusted(n *strictyaml.Node) {
 
 // broadHost notes a host where anybody can have a place.
 func (k *check) broadHost(n *strictyaml.Node, host, meaning string, mail bool) {
-	host, why := flow.CanonicalHost(strings.TrimSuffix(host, "."))
-	if why != "" {
-		return
-	}
-	text := ""
-	switch {
-	case webmail[host]:
-		text = "anybody can have an address at " + show(host)
-	case flow.PublicSuffix(host):
-		text = "anybody can register a name below " + show(host)
-	case !mail && flow.SharedHost(host):
-		text = "anybody can have a place of their own on " + show(host)
-	default:
+	text := WhyBroad(host, mail)
+	if text == "" {
 		return
 	}
 	k.add(n, "SP307", "name addresses, hosts or URLs with their path, one by one", show(n.Text())+" is trusted and too broad: "+text+", and "+meaning)
+}
+
+// WhyBroad says why a host is no destination to trust as a whole, for mail or for all; "" if nothing
+// is known against it.
+func WhyBroad(host string, mail bool) string {
+	host, why := flow.CanonicalHost(strings.TrimSuffix(host, "."))
+	switch {
+	case why != "":
+	case webmail[host]:
+		return "anybody can have an address at " + show(host)
+	case flow.PublicSuffix(host):
+		return "anybody can register a name below " + show(host)
+	case !mail && flow.SharedHost(host):
+		return "anybody can have a place of their own on " + show(host)
+	}
+	return ""
 }
 
 var (
@@ -211,24 +216,29 @@ var (
 
 func isRootPath(s string) bool { return rootPath.MatchString(s) }
 
+// WhyWide says why a directory confines nothing, or too little; "" if it confines. home is the
+// user's own, "" if it is not known.
+func WhyWide(dir, home string) string {
+	switch {
+	case isRootPath(dir):
+		return "is the root, so it confines nothing"
+	case !absPath.MatchString(dir):
+		return "is relative, so it depends on where the server was started"
+	case homePath.MatchString(dir), home != "" && strings.TrimRight(dir, `/\`) == strings.TrimRight(home, `/\`):
+		return "is a home directory, with keys, shell settings and clients' configurations in it"
+	case systemPath.MatchString(dir):
+		return "is a directory of the system"
+	}
+	return ""
+}
+
 // prefix looks at one directory that confines.
 func (k *check) prefix(n *strictyaml.Node) {
-	s := n.Text()
-	trimmed := strings.TrimRight(s, `/\`)
-	text := ""
-	switch {
-	case isRootPath(s):
-		text = "is the root, so it confines nothing"
-	case !absPath.MatchString(s):
-		text = "is relative, so it depends on where the server was started"
-	case homePath.MatchString(s), k.opt.Home != "" && trimmed == strings.TrimRight(k.opt.Home, `/\`):
-		text = "is a home directory, with keys, shell settings and clients' configurations in it"
-	case systemPath.MatchString(s):
-		text = "is a directory of the system"
-	default:
+	text := WhyWide(n.Text(), k.opt.Home)
+	if text == "" {
 		return
 	}
-	k.add(n, "SP308", "name the directory that is worked in", "the path "+show(s)+" "+text)
+	k.add(n, "SP308", "name the directory that is worked in", "the path "+show(n.Text())+" "+text)
 }
 
 // againstList compares an entry with what servers list.

@@ -72,6 +72,7 @@
 //	SP506  note     no-policy: no policy is defined, so every tool is allowed and contracts and the flow guard
 //	SP507  note     not-forced-to-disk: audit.sync: none
 //	SP508  note     checkpoints-beside-log: audit.checkpoints in the directory of the log: who can change the one can take away the other
+//	SP509  warning  checkpoint-key: audit.checkpoints whose signing key is missing or cannot be used on this machine: the gateway does not start
 //	SP901  warning  accept-without-reason: an accept comment without a reason, without a code or not spelled right; it accepts nothing
 //	SP902  warning  accept-of-nothing: an accept comment for a finding that is not there
 //

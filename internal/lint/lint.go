@@ -14,6 +14,7 @@ type Options struct {
 	Strict bool       // also what is often meant, see [Code].Needs
 	Tools  []ToolList // what servers list; nil: rules are not compared with tools
 	Home   string     // the user's home directory, "" if not known
+	BadKey string     // why the key of audit.checkpoints cannot be used here, safe to show; "": it can, or nobody looked
 	Now    time.Time  // for expired tokens; zero: they are not looked for
 }
 

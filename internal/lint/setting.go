@@ -47,6 +47,13 @@ func (k *check) settings() {
 		at(c.Audit.Path != "" && filepath.Dir(c.Audit.Path) == filepath.Dir(p.Path), "audit", "checkpoints", "SP508", "name a place on another machine, or one that can only be appended to",
 			"audit.checkpoints lie in the log's own directory: who can change the log there can take them away too")
 	}
+	if c.Audit.Checkpoints != nil && k.opt.BadKey != "" {
+		n := k.root.Get("audit").Get("checkpoints")
+		if key := n.Get("key"); key != nil {
+			n = key
+		}
+		k.add(n, "SP509", "", "audit.checkpoints cannot be signed here, and the gateway does not start: "+k.opt.BadKey)
+	}
 	if k.root != nil && len(c.Policies) == 0 && k.root.Get("version") != nil {
 		k.add(nil, "SP506", "", "no policy is defined: every tool, resource and prompt is allowed; contracts and the flow guard")
 	}

@@ -58,3 +58,18 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+func TestUnpadded(t *testing.T) {
+	for in, want := range map[string]string{
+		"":            "",
+		"a        b":  "a        b",
+		"a         b": "a … b",
+		"a\t\u3000\u00a0\u200b\u2800 \u3164\u00ad\ufe0fb": "a … b",
+		"a\n\n\n\n\n\n\n\n\n\n\nb":                        "a\n\n\n\n\n\n\n\n\n\n\nb",
+		"👨‍👩‍👧‍👦 and 🏴󠁧󠁢󠁥󠁮󠁧󠁿":                             "👨‍👩‍👧‍👦 and 🏴󠁧󠁢󠁥󠁮󠁧󠁿",
+	} {
+		if got := Unpadded(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}

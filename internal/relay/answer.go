@@ -68,7 +68,7 @@ func (r *Relay) judgeContent(ctx context.Context, id mcp.ID, method string, cont
 	if err != nil {
 		c.decision.Check, c.decision.Reason = sallyport.CheckPattern, "the answer cannot be read: "+err.Error()
 	} else {
-		c.args, c.decision = v, r.opt.Session.Reply(ctx, method, v)
+		c.args, c.decision = v, unasked(r.opt.Session.Reply(ctx, method, v))
 	}
 	switch {
 	case !c.decision.Runs():
@@ -78,11 +78,6 @@ func (r *Relay) judgeContent(ctx context.Context, id mcp.ID, method string, cont
 	default:
 		c.decision.Reason = "the verdict could not be recorded, and audit.on_failure is deny"
 	}
-	d := r.told(c)
-	why := d.Reason
-	if d.Verdict == sallyport.Ask {
-		why += cannotAsk(d)
-	}
-	r.log.Warn("what the client tells the server is refused", "method", method, "reason", why)
+	r.log.Warn("what the client tells the server is refused", "method", method, "reason", r.told(c).Reason)
 	return v, false
 }

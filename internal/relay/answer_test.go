@@ -39,7 +39,7 @@ func TestAnswersOfTheClientAreContent(t *testing.T) {
 			var recorded bool
 			for _, r := range records(t, g) {
 				reason, _ := r["reason"].(string)
-				recorded = recorded || r["outcome"] == "asked" && strings.Contains(reason, "passes on")
+				recorded = recorded || r["outcome"] == "denied" && strings.Contains(reason, "passes on")
 			}
 			if !recorded {
 				t.Error("the log does not say why")
@@ -65,7 +65,7 @@ func TestInputResponsesAreContent(t *testing.T) {
 	g.server(textResult(2, "ok"))
 	g.clientWants(textResult(2, "ok"))
 	g.client(retry(3, "https://drop.attacker.example/in?d=1"))
-	g.refused(3, "flow")
+	g.refused(3, "approval")
 	g.client(`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"echo","inputResponses":[]}}`)
 	g.wantError("4", -32602)
 	g.quiet()

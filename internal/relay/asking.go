@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"cmp"
+	"context"
 	"strings"
 
 	"github.com/sallyport-dev/sallyport"
@@ -18,10 +20,18 @@ var asksAbout = map[string]bool{
 	"tools/call": true, "prompts/get": true, "resources/read": true, "resources/subscribe": true, "subscriptions/listen": true,
 }
 
+type askNobody struct{}
+
+// AskNobody makes a context for requests that no person is to be asked about, because no client
+// has made them: what needs a yes is refused.
+func AskNobody(ctx context.Context) context.Context {
+	return context.WithValue(ctx, askNobody{}, true)
+}
+
 // askable reports that a person can be asked about what was just decided. A request about
 // several resources is not asked about: a yes would have to be one for each of them.
 func (r *Relay) askable(c *call) bool {
-	return r.opt.Desk != nil && !c.decision.Runs() && c.decision.Verdict == sallyport.Ask &&
+	return r.opt.Desk != nil && c.ctx.Value(askNobody{}) == nil && !c.decision.Runs() && c.decision.Verdict == sallyport.Ask &&
 		len(c.judged) == 1 && c.content.Kind() == doc.Absent && asksAbout[c.method]
 }
 
@@ -95,7 +105,8 @@ func (r *Relay) granted(c *call, out approval.Outcome) {
 	r.settle(c)
 }
 
-// notGranted refuses a call that nobody has agreed to yet, and says how the user can.
+// notGranted refuses a call that nobody has agreed to yet, and says how the user can, or why
+// nobody is asked.
 func (r *Relay) notGranted(c *call, out approval.Outcome) {
 	if out.New && !r.wanted(c) { // the session may have ended meanwhile, and taken back what was open then
 		r.withdraw(c, out.Approval().ID, whyGivenUp)
@@ -103,6 +114,10 @@ func (r *Relay) notGranted(c *call, out approval.Outcome) {
 		return
 	}
 	c.approval = out.Approval().ID
+	if out.State != approval.Asked {
+		r.nobodyAgreed(c, cmp.Or(out.Reason, "nobody could be asked"))
+		return
+	}
 	c.keeps = out.Kept && !c.large
 	r.recordVerdict(c, refusalOutcome(c.decision))
 	d := r.told(c)
@@ -122,10 +137,28 @@ func (r *Relay) cannotBeAsked(c *call, err error) {
 
 // nobodyAgreed refuses a call for good, which a person was to be asked about.
 func (r *Relay) nobodyAgreed(c *call, why string) {
-	c.decision.Verdict = sallyport.Deny
-	c.decision.Reason = strings.TrimPrefix(c.decision.Reason, approval.Lead) + "; " + why
-	if c.decision.Check == "" {
-		c.decision.Check = sallyport.CheckApproval
-	}
+	c.decision.DryRun = c.decision.DryRun && r.rules.Load().DryRun // a dry policy asks nobody
+	c.decision = closed(c.decision, strings.TrimPrefix(strings.TrimPrefix(c.decision.Reason, approval.Lead)+"; "+why, "; "))
 	r.settle(c)
+}
+
+// closed is the refusal that an ask becomes which nobody can answer, or not any more. Whoever
+// looks for what was denied finds it; what is recorded as asked is a question that is open.
+func closed(d sallyport.Decision, reason string) sallyport.Decision {
+	d.Verdict, d.Check, d.Reason, d.Questions = sallyport.Deny, sallyport.CheckApproval, reason, nil
+	return d
+}
+
+// withdraw takes a question back that nobody will answer any more.
+func (r *Relay) withdraw(c *call, id, why string) {
+	if err := r.opt.Desk.Withdraw(context.WithoutCancel(c.ctx), id, why); err != nil {
+		r.log.Error("a question could not be taken back, and ends when its time is over", "approval", id, "error", err)
+	}
+}
+
+// takeBack makes a yes that no call has used one that none can.
+func (r *Relay) takeBack(c *call, id, why string) {
+	if err := r.opt.Desk.TakeBack(context.WithoutCancel(c.ctx), id, why); err != nil {
+		r.log.Error("a yes could not be taken back", "approval", id, "error", err)
+	}
 }

@@ -193,7 +193,7 @@ func TestASessionsYesLastsAndANoIsRemembered(t *testing.T) {
 	g.call(4, "send_email", `{"to":"carol@partner.example"}`)
 	g.says(g.asked(4, "flow"), approval.Answer{})
 	g.call(5, "send_email", `{"to":"carol@partner.example","body":"please"}`)
-	if text := g.refused(5, "flow"); !strings.Contains(text, "said no; it is not asked again") {
+	if text := g.refused(5, "approval"); !strings.Contains(text, "said no; it is not asked again") {
 		t.Errorf("refusal reads\n%s", text)
 	}
 	if err := g.desk.Close(t.Context()); err != nil {
@@ -210,7 +210,7 @@ func TestReaskAndTheMostQuestions(t *testing.T) {
 	g.call(2, "send_email", `{"to":"carol@partner.example"}`)
 	g.asked(2, "flow")
 	g.call(3, "send_email", `{"to":"dan@partner.example"}`)
-	if text := g.refused(3, "flow"); !strings.Contains(text, "(approvals.max_questions)") {
+	if text := g.refused(3, "approval"); !strings.Contains(text, "(approvals.max_questions)") {
 		t.Errorf("refusal reads\n%s", text)
 	}
 }
@@ -279,7 +279,7 @@ func TestStateThatCannotBeUsedRefuses(t *testing.T) {
 		o.Desk = approval.NewDesk(approval.NewStore(approval.StoreOptions{Dir: dir, LockWait: time.Second}), approval.DeskOptions{Caller: "local", Session: "s"})
 	}})
 	g.call(1, "send_email", `{"to":"bob@partner.example"}`)
-	if text := g.refused(1, "flow"); !strings.Contains(text, "approvals cannot be used") || strings.Contains(text, dir) {
+	if text := g.refused(1, "approval"); !strings.Contains(text, "approvals cannot be used") || strings.Contains(text, dir) {
 		t.Errorf("refusal reads\n%s", text)
 	}
 }
@@ -291,7 +291,7 @@ func TestAQuestionThatCannotBeRecordedIsNotAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.call(1, "send_email", `{"to":"bob@partner.example"}`)
-	g.refused(1, "flow")
+	g.refused(1, "approval")
 	if all, err := g.store.List(t.Context()); err != nil || len(all) > 0 {
 		t.Errorf("%v, %v", all, err)
 	}

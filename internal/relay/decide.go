@@ -119,14 +119,16 @@ func (r *Relay) decide(c *call) {
 		return
 	}
 	if c.resume != nil {
-		r.withdraw(c, c.resume.approval.ID, "the call needs no answer any more")
+		r.needsNoYes(c)
+		return
 	}
 	r.settle(c)
 }
 
 // settle records the verdict on a request and acts on it.
 func (r *Relay) settle(c *call) {
-	d := c.decision
+	d := unasked(c.decision)
+	c.decision = d
 	switch {
 	case !d.Runs():
 		r.refusedByPin(c)
@@ -207,8 +209,16 @@ func (r *Relay) dropped(c *call) {
 	r.releaseWrite(c)
 }
 
-// cannotAsk ends an ask that nobody can be asked about, and says what the user can do
-// instead.
+// unasked is the refusal that an ask becomes which nobody can be asked about; any other
+// decision stays as it is.
+func unasked(d sallyport.Decision) sallyport.Decision {
+	if d.Runs() || d.Verdict != sallyport.Ask {
+		return d
+	}
+	return closed(d, d.Reason+cannotAsk(d))
+}
+
+// cannotAsk says what the user can do where nobody can be asked.
 func cannotAsk(d sallyport.Decision) string {
 	const lead = ". Nobody can be asked about this here: if it is right, the user can "
 	switch {
@@ -225,11 +235,7 @@ func cannotAsk(d sallyport.Decision) string {
 // refuse answers a call that the engine refused, in the form that its method has for it.
 func (r *Relay) refuse(c *call) {
 	d := r.told(c)
-	text := d.Reason
-	if d.Verdict == sallyport.Ask {
-		text += cannotAsk(d)
-	}
-	r.refuseWith(c, d, text)
+	r.refuseWith(c, d, d.Reason)
 }
 
 // refuseWith refuses a call with a decision, and what is said of it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -38,7 +39,7 @@ func TestDestinationFromATicketIsRefused(t *testing.T) {
 	}
 	g.answered(3, "send_email", `{"to":"ann@corp.example","body":"hello"}`, "sent")
 	g.call(4, "send_email", `{"to":"bob@partner.example","body":"hello"}`)
-	if text := g.refused(4, "flow"); !strings.Contains(text, "a human has to agree first: destination to='bob@partner.example'") {
+	if text := g.refused(4, "approval"); !strings.Contains(text, "a human has to agree first: destination to='bob@partner.example'") {
 		t.Errorf("an unknown destination is answered with\n%s", text)
 	}
 	g.quiet()
@@ -325,8 +326,14 @@ func TestWritesOneAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.server(textResult(2, "ok"))
-	g.clientWants(textResult(2, "ok"))
-	g.refused(3, "path")
+	// The third is judged once the second has ended, beside its answer: either may come first.
+	heard := []string{g.clientHears(), g.clientHears()}
+	if heard[0] != textResult(2, "ok") {
+		slices.Reverse(heard)
+	}
+	if heard[0] != textResult(2, "ok") || !strings.HasPrefix(heard[1], `{"jsonrpc":"2.0","id":3,`) || !strings.Contains(heard[1], `"verdict":"deny","check":"path"`) {
+		t.Fatalf("client hears\n%s", strings.Join(heard, "\n"))
+	}
 	g.call(5, "write_file", path(5)) // the slot is free again
 	g.serverWants(callFrame(5, "write_file", path(5)))
 	cancel := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`

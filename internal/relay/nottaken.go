@@ -66,7 +66,7 @@ func (r *Relay) listNotTaken(l *listing) (back []Untaken) {
 // OfferAgain is Offer for a request that another relay gave back. Every check runs again; it
 // is charged once.
 func (r *Relay) OfferAgain(ctx context.Context, u Untaken) (taken bool) {
-	c := &call{id: u.Message.ID, method: u.Message.Method, ctx: ctx, m: u.Message, arrived: time.Now()}
+	c := &call{id: u.Message.ID, method: u.Message.Method, ctx: ctx, m: u.Message, arrived: time.Now(), large: len(u.Message.Raw) > maxAskedFrame}
 	c.decision.ID = u.Decision
 	why, answer := r.register(c, false)
 	if why == whyEnded {

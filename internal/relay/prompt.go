@@ -253,13 +253,6 @@ func (r *Relay) afterPrompt(c *call, a *approval.Approval, got prompted) {
 	r.answered(c, a.ID, ans)
 }
 
-// withdraw takes a question back that nobody will answer any more.
-func (r *Relay) withdraw(c *call, id, why string) {
-	if err := r.opt.Desk.Withdraw(context.WithoutCancel(c.ctx), id, why); err != nil {
-		r.log.Error("a question could not be taken back, and ends when its time is over", "approval", id, "error", err)
-	}
-}
-
 // answered settles a question with what a person said, and the call with it.
 func (r *Relay) answered(c *call, id string, ans approval.Answer) {
 	ctx := context.WithoutCancel(c.ctx)
@@ -272,11 +265,14 @@ func (r *Relay) answered(c *call, id string, ans approval.Answer) {
 		return
 	case !ans.Yes:
 		if err != nil { // a yes at a terminal, which was not used, is none after this
-			if err = r.opt.Desk.TakeBack(ctx, id, "the user said no in the client"); err != nil {
-				r.log.Error("a yes could not be taken back", "approval", id, "error", err)
-			}
+			r.takeBack(c, id, "the user said no in the client")
 		}
 		r.nobodyAgreed(c, "the user said no")
+		return
+	}
+	if !r.wanted(c) { // nobody waits for the call that was shown, and the yes is for no later one
+		r.takeBack(c, id, whyGivenUp)
+		r.dropped(c)
 		return
 	}
 	// One that was answered elsewhere meanwhile may be covered, and claiming says whether.

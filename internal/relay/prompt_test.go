@@ -190,7 +190,7 @@ func TestAnAnswerThatIsNoYesDenies(t *testing.T) {
 			g.call(1, "send_email", sendToBob)
 			e := g.isAsked()
 			g.client(`{"jsonrpc":"2.0","id":` + string(e.ID) + `,` + answer + `}`)
-			if text := g.refused(1, "flow"); !strings.Contains(text, "is not a vouched recipient; "+want) {
+			if text := g.refused(1, "approval"); !strings.Contains(text, "is not a vouched recipient; "+want) {
 				t.Errorf("refusal reads\n%s", text)
 			}
 			g.replies(e, saysYes) // too late
@@ -198,7 +198,7 @@ func TestAnAnswerThatIsNoYesDenies(t *testing.T) {
 			g.call(2, "send_email", sendToBob)
 			if strings.HasPrefix(want, nobody) {
 				g.isAsked() // nobody has answered
-			} else if text := g.refused(2, "flow"); !strings.Contains(text, "it is not asked again") {
+			} else if text := g.refused(2, "approval"); !strings.Contains(text, "it is not asked again") {
 				t.Errorf("refusal reads\n%s", text)
 			}
 		})
@@ -229,7 +229,7 @@ func TestB097APromptEndsBeforeItsClientGivesUp(t *testing.T) {
 	g.call(1, "send_email", sendToBob)
 	e := g.isAsked()
 	g.clientWants(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + string(e.ID) + `,"reason":"nobody answered in time"}}`)
-	if text := g.refused(1, "flow"); !strings.Contains(text, "nobody agreed: nobody answered in time") {
+	if text := g.refused(1, "approval"); !strings.Contains(text, "nobody agreed: nobody answered in time") {
 		t.Errorf("refusal reads\n%s", text)
 	}
 	g.replies(e, saysYes)
@@ -259,7 +259,7 @@ func TestAClientThatGoesAwayDenies(t *testing.T) {
 	g.call(1, "send_email", sendToBob)
 	g.isAsked()
 	g.clientIn.Close()
-	if text := g.refused(1, "flow"); !strings.Contains(text, "nobody agreed: the conversation is ending") {
+	if text := g.refused(1, "approval"); !strings.Contains(text, "nobody agreed: the conversation is ending") {
 		t.Errorf("refusal reads\n%s", text)
 	}
 	g.waitEnd(ClientEnded)
@@ -382,7 +382,7 @@ func TestAnsweredAtATerminalMeanwhile(t *testing.T) {
 		g.clientWants(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + string(e.ID) + `,"reason":"it was answered at a terminal"}}`)
 		if yes {
 			g.runs(1, sendToBob)
-		} else if text := g.refused(1, "flow"); !strings.Contains(text, "nobody said yes to this call as it is now") {
+		} else if text := g.refused(1, "approval"); !strings.Contains(text, "nobody said yes to this call as it is now") {
 			t.Errorf("refusal reads\n%s", text)
 		}
 		g.replies(e, saysYes)
@@ -400,7 +400,7 @@ func TestANoInTheClientTakesTheTerminalsYesBack(t *testing.T) {
 	g.call(2, "send_email", sendToBob)
 	g.says(g.asked(2, "flow"), approval.Answer{Yes: true})
 	g.replies(e, `{"action":"decline"}`)
-	g.refused(1, "flow")
+	g.refused(1, "approval")
 	g.call(3, "send_email", sendToBob)
 	g.isAsked()
 }

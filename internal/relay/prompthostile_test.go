@@ -56,7 +56,7 @@ func TestB045AnImitationIsVisiblyTheServers(t *testing.T) {
 		g.serverWants(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":%s}`, i, saysYes))
 	}
 	g.replies(real, `{"action":"decline"}`)
-	g.refused(1, "flow")
+	g.refused(1, "approval")
 }
 
 // Questions within results have the server's name too.
@@ -95,7 +95,7 @@ func TestAReloadWhileAPersonThinks(t *testing.T) {
 	e := g.isAsked()
 	g.relay.SetPolicy(Rules{Policy: policy.BuiltIn(), Decides: "p2", AskClient: true})
 	g.replies(e, saysYes)
-	if text := g.refused(1, "flow"); !strings.Contains(text, "nobody said yes to this call as it is now") {
+	if text := g.refused(1, "approval"); !strings.Contains(text, "nobody said yes to this call as it is now") {
 		t.Errorf("refusal reads\n%s", text)
 	}
 }

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"bytes"
+	"crypto/sha256"
 
 	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/doc"
@@ -79,6 +80,10 @@ func (r *Relay) restore(c *call, m mcp.Message) (mcp.Message, error) {
 	if err != nil {
 		return m, err
 	}
+	c.state = [32]byte{}
+	if state, ok := mcp.Str(c.resume.state); ok {
+		c.state = sha256.Sum256([]byte(state))
+	}
 	c.decision.ID = c.resume.decision // it goes on
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,4 +143,23 @@ func (r *Relay) takeUp(c *call) {
 		return
 	}
 	r.answered(c, a.ID, ans)
+}
+
+// needsNoYes goes on with a retry that brings an answer, and is no ask any more: it was
+// refused, or its destination is known by now. What the user was shown and did not agree to
+// does not run all the same.
+func (r *Relay) needsNoYes(c *call) {
+	u, id := c.resume, c.resume.approval.ID
+	c.resume = nil // it counts once
+	ans, why := u.approval.ReadPrompt(u.response)
+	switch {
+	case !c.decision.Runs() || why == "" && ans.Yes:
+		r.withdraw(c, id, "the call needs no answer any more")
+		r.settle(c)
+	case why != "":
+		r.withdraw(c, id, why)
+		r.nobodyAgreed(c, "nobody agreed: "+why)
+	default:
+		r.answered(c, id, ans)
+	}
 }

@@ -113,7 +113,7 @@ func TestInputRequiredWithoutAYes(t *testing.T) {
 			g.client(modernSend("1", sendToBob, ""))
 			state := g.wishes()
 			g.client(modernSend("2", sendToBob, with(state, response)))
-			if text := g.refused(2, "flow"); !strings.Contains(text, want) {
+			if text := g.refused(2, "approval"); !strings.Contains(text, want) {
 				t.Errorf("refusal reads\n%s", text)
 			}
 			g.client(modernSend("3", sendToBob, with(state, saysYes)))
@@ -125,7 +125,7 @@ func TestInputRequiredWithoutAYes(t *testing.T) {
 		g := prompting(t, rigOptions{})
 		g.client(modernSend("1", sendToBob, ""))
 		g.client(modernSend("2", sendToBob, `"requestState":"`+g.wishes()+`",`))
-		g.refused(2, "flow")
+		g.refused(2, "approval")
 		g.quiet()
 	})
 }
@@ -135,18 +135,18 @@ func TestAStateIsForItsCall(t *testing.T) {
 	for name, change := range map[string]func(g *rig, state string){
 		"another destination": func(g *rig, state string) {
 			g.client(modernSend("2", `{"to":"mallory@partner.example","body":"first"}`, with(state, saysYes)))
-			if text := g.refused(2, "flow"); !strings.Contains(text, "the user was asked about another call than this") {
+			if text := g.refused(2, "approval"); !strings.Contains(text, "the user was asked about another call than this") {
 				g.t.Errorf("refusal reads\n%s", text)
 			}
 		},
 		"one more destination": func(g *rig, state string) {
 			g.client(modernSend("2", `{"to":"bob@partner.example, mallory@partner.example"}`, with(state, saysYes)))
-			g.refused(2, "flow")
+			g.refused(2, "approval")
 		},
 		"after a reload": func(g *rig, state string) {
 			g.relay.SetPolicy(Rules{Policy: policy.BuiltIn(), Decides: "p2", AskClient: true})
 			g.client(modernSend("2", sendToBob, with(state, saysYes)))
-			g.refused(2, "flow")
+			g.refused(2, "approval")
 		},
 		"another tool": func(g *rig, state string) {
 			g.client(modernFrame("2", "tools/call", `"name":"echo",`+with(state, saysYes)))

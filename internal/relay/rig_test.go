@@ -329,6 +329,9 @@ func (g *rig) refused(id any, check string) string {
 	if fmt.Sprint(m.ID) != fmt.Sprint(id) || !m.Result.IsError || len(m.Result.Content) != 1 || d.Check != check {
 		g.t.Fatalf("client hears\n%s\nwant a refusal of %v by %s", brief(f), id, check)
 	}
+	if check == "approval" && d.Verdict != "deny" {
+		g.t.Fatalf("client hears\n%s\nwhich is no refusal for good", brief(f))
+	}
 	text := m.Result.Content[0].Text
 	if !strings.HasPrefix(text, "[sallyport blocked] ") {
 		g.t.Fatalf("refusal reads %q", text)

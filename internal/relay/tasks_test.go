@@ -60,7 +60,7 @@ func (g *rig) flows() {
 	}
 	g.answered(91, "send_email", `{"to":"ann@partner.example"}`, "sent")
 	g.call(92, "send_email", `{"to":"bob@partner.example"}`)
-	if text := g.refused(92, "flow"); !strings.Contains(text, "a human has to agree first") {
+	if text := g.refused(92, "approval"); !strings.Contains(text, "a human has to agree first") {
 		g.t.Errorf("bob: %s", text)
 	}
 }
@@ -296,7 +296,7 @@ func TestTaskUpdateIsJudged(t *testing.T) {
 			verdicts = append(verdicts, fmt.Sprint(r["outcome"]))
 		}
 	}
-	if got := strings.Join(verdicts, " "); got != "allowed asked denied" {
+	if got := strings.Join(verdicts, " "); got != "allowed denied denied" {
 		t.Errorf("recorded as %s", got)
 	}
 	g.quiet()

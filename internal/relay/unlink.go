@@ -63,12 +63,12 @@ func under(at []string, names ...string) []string {
 
 // unlinkQuestion adds the edits for one question, whose params are at.
 func unlinkQuestion(edits []mcp.Edit, at []string, params doc.Value) []mcp.Edit {
-	text := func(object doc.Value, path []string, name string) {
+	text := func(object doc.Value, path []string, name string, shown func(string) string) {
 		t := object.Get(name)
 		if t.Kind() != doc.String {
 			return
 		}
-		if broken := unlinked(t.String()); broken != t.String() {
+		if broken := shown(t.String()); broken != t.String() {
 			v, err := doc.FromGo(broken)
 			if err != nil {
 				return // it was valid text, and is
@@ -76,18 +76,20 @@ func unlinkQuestion(edits []mcp.Edit, at []string, params doc.Value) []mcp.Edit 
 			edits = append(edits, mcp.Edit{Path: under(path, name), Value: v.AppendJSON(nil)})
 		}
 	}
-	text(params, at, "message")
+	text(params, at, "message", unlinked)
 	fields := 0
 	for f := range params.Get("requestedSchema").Get("properties").Members() {
 		if fields++; fields > maxUnlinked {
 			break
 		}
 		field := under(at, "requestedSchema", "properties", f.Name)
-		text(f.Value, field, "title")
-		text(f.Value, field, "description")
+		text(f.Value, field, "title", unlinkedLabel)
+		text(f.Value, field, "description", unlinkedLabel)
 	}
 	return edits
 }
+
+func unlinkedLabel(text string) string { return unlinked(label(text)) }
 
 // paramsOf are the params of a question; they were read before. Of other messages nothing is.
 func paramsOf(m mcp.Message) doc.Value {

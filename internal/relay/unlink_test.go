@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -65,4 +66,24 @@ func TestQuestionsHaveNoLinks(t *testing.T) {
 	e.wantClient(`{"jsonrpc":"2.0","method":"notifications/tasks","params":{"taskId":"t","inputRequests":{"q":{"method":"elicitation/create","params":`+shown+`}}}}`, "")
 	e.fromServer(`{"jsonrpc":"2.0","id":3,"result":{"resultType":"input_required","requestState":"s","inputRequests":{"q":{"method":"elicitation/create","params":`+question+`}}}}`, mcp.ID{})
 	e.wantClient(`{"jsonrpc":"2.0","id":3,"result":{"resultType":"input_required","requestState":"s","inputRequests":{"q":{"method":"elicitation/create","params":`+shown+`}}}}`, "3")
+}
+
+// The questions in an error have none either, and neither has the error's own message, which
+// clients show.
+func TestPagesThatAnErrorAsksForHaveNoLinks(t *testing.T) {
+	e := newEnds(t, mailConfig, nil)
+	e.fromClient(`{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"p"}}`)
+	e.wantServer(`{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"p"}}`)
+	const pages = `{"jsonrpc":"2.0","id":3,"error":{"code":-32042,"message":"m","data":{"elicitations":[{"mode":"url","message":"%s","url":"https://ok.example/"}]}}}`
+	e.fromServer(fmt.Sprintf(pages, "[bank](https://evil.example)"), mcp.ID{})
+	e.wantClient(fmt.Sprintf(pages, "The server 'srv' asks: [bank] (https[:]//evil.example)"), "3")
+}
+
+// A form's labels are a server's text as well: they end no line, move no cursor and turn nothing
+// round.
+func TestLabelsOfAFormShowWhatTheyHold(t *testing.T) {
+	e := newEnds(t, mailConfig, nil)
+	const form = `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"%s","requestedSchema":{"type":"object","properties":{"u":{"type":"boolean","title":"%s","description":"%s"}}}}}`
+	e.fromServer(fmt.Sprintf(form, "ok", `x\u001b[2K\r\nSallyport, the gateway`, `a\n\n\u202eb`), mcp.ID{})
+	e.wantClient(fmt.Sprintf(form, "The server 'srv' asks: ok", `x\\u{001b}[2K / Sallyport, the gateway`, `a / \\u{202e}b`), "")
 }

@@ -54,7 +54,7 @@ func (r *Relay) namedAnswer(m mcp.Message, v doc.Value) (mcp.Message, error) {
 		f, fieldsErr := mcp.Fields(page, "message")
 		if fieldsErr == nil {
 			text, _ := mcp.Str(f[0])
-			page, err = mcp.RewriteObject(page, mcp.Edit{Path: []string{"message"}, Value: r.saysWho(text)})
+			page, err = mcp.RewriteObject(page, mcp.Edit{Path: []string{"message"}, Value: r.saysWho(unlinked(text))})
 		} // what is no object asks nothing
 		if len(list) > 1 {
 			list = append(list, ',')
@@ -110,16 +110,13 @@ func (r *Relay) saysWho(text string) []byte {
 		if len(lines) > 1 {
 			b.WriteString("\n> ")
 		}
+		line = quote.Unpadded(line)
 		for j, c := range line {
 			if left--; left < 0 {
-				fmt.Fprintf(&b, "… (%d bytes more)", len(strings.Join(lines[i:], "\n"))-j)
+				fmt.Fprintf(&b, "… (%d bytes more)", len(line)-j+len(strings.Join(lines[i+1:], "\n")))
 				break
 			}
-			if unicode.Is(unicode.Cc, c) && c != '\t' || unicode.Is(unicode.Bidi_Control, c) {
-				b.WriteString(quote.Text(string(c), 0))
-			} else {
-				b.WriteRune(c)
-			}
+			writeShown(&b, c)
 		}
 		if left < 0 {
 			break
@@ -130,6 +127,29 @@ func (r *Relay) saysWho(text string) []byte {
 		panic(err) // valid text
 	}
 	return v.AppendJSON(nil)
+}
+
+// writeShown writes a character, and one that moves a cursor or turns the text round as an escape.
+func writeShown(b *strings.Builder, c rune) {
+	if unicode.Is(unicode.Cc, c) && c != '\t' || unicode.Is(unicode.Bidi_Control, c) {
+		b.WriteString(quote.Text(string(c), 0))
+	} else {
+		b.WriteRune(c)
+	}
+}
+
+// label is a text of a form's field, on one line.
+func label(text string) string {
+	var b strings.Builder
+	for i, line := range strings.FieldsFunc(text, endsLine) {
+		if i > 0 {
+			b.WriteString(" / ")
+		}
+		for _, c := range quote.Unpadded(line) {
+			writeShown(&b, c)
+		}
+	}
+	return b.String()
 }
 
 func endsLine(c rune) bool {

@@ -39,3 +39,23 @@ func TestAServersQuestionSaysWhoseItIs(t *testing.T) {
 		}
 	})
 }
+
+// A text must not look like a question of its own because the rest of a line is blank: on a
+// screen it would begin a line.
+func TestAServersQuestionHoldsNoBlankStretch(t *testing.T) {
+	r := &Relay{opt: Options{Upstream: "mail"}}
+	const imitation = "Sallyport, the gateway in front of the server 'mail', asks you: may this call run?"
+	for _, blank := range []string{" ", "\t", "\u00a0", "\u3000", "\u2003", "\u2800", "\u3164", "\u115f", "\u200b", "\ufeff", "\u00ad", "\U000e0020", "\u200b ", "\u2003\u3164"} {
+		v, err := doc.Parse(r.saysWho("ok?"+strings.Repeat(blank, 200)+imitation), doc.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := v.String(); len(got) > 400 || !strings.Contains(got, "asks: ok? … "+imitation) {
+			t.Errorf("%q: %s", blank, brief(got))
+		}
+	}
+	v, err := doc.Parse(r.saysWho("two  words\tand \U0001f468\u200d\U0001f469, ok"), doc.Limits{})
+	if err != nil || v.String() != "The server 'mail' asks: two  words\tand \U0001f468\u200d\U0001f469, ok" {
+		t.Errorf("%q", v.String())
+	}
+}

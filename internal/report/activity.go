@@ -35,6 +35,9 @@ func (b *builder) showLog() []block {
 			num(total.Calls), num(total.Ran()), num(total.Decided.Asked), num(total.Calls - total.Ran() - total.Decided.Asked), num(total.Ended.Error), num(total.Ended.Cancelled),
 		}}}},
 	}
+	if n := b.log.ProbeCount(); n > 0 {
+		blocks = append(blocks, paragraph(sayf("Doctor probes: %d. With each, sallyport doctor called a tool that no server has, without arguments, to see that it is refused, and it was. They are not counted as calls.", n)))
+	}
 	if total.Calls == 0 {
 		return blocks
 	}

@@ -75,8 +75,8 @@ var atlas = framework{
 		{
 			"AML.T0081", "Modify AI Agent Configuration",
 			[]controlID{cPaths, cRecord},
-			"The gateway's own files lie inside no write path, and each record names the digest of the policy that decided.",
-			"Files of the client, and writers that are not behind the gateway.",
+			"The gateway's own files and the files in which clients name their servers lie inside no write path, and each record names the digest of the policy that decided.",
+			"Such files of projects that the gateway does not know, and writers that are not behind it, such as the agent's own shell.",
 		},
 		{
 			"AML.T0034.002", "Cost Harvesting: Agentic Resource Consumption",

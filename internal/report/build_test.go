@@ -121,6 +121,8 @@ func deskLog(t testing.TB) []byte {
 	yes := audit.Record{Event: "approval", Phase: "answered", Approval: "00000000000000a1", Upstream: "bank", Target: "pay", Outcome: "allowed", Detail: "yes, once, channel code", Duration: 1500 * time.Millisecond}
 	late := deskCall("laptop", "desk", "query", "allow", "", "words", "allowed")
 	late.Time = time.Date(2026, 3, 1, 14, 30, 0, 0, time.UTC)
+	vanish := deskCall("laptop", "desk", "vanish", "deny", "pin", "", "denied")
+	vanish.Reason = "tool 'vanish' is refused: it is new since the tools of this server were pinned; a person can see the difference with: sallyport pins diff --upstream desk"
 	return writeLog(t,
 		audit.Record{Event: "config", Detail: "digest abc"}, audit.Record{Event: "session", Detail: "start"},
 		audit.Record{Event: "pin", Upstream: "desk", Detail: "first list: 5 tools pinned"},
@@ -128,7 +130,7 @@ func deskLog(t testing.TB) []byte {
 		flow, flow, dry, asked, yes, asked, yes, asked, yes,
 		deskCall("laptop", "bank", "pay", "deny", "budget", "pay", "denied"),
 		deskCall("laptop", "bank", "pay", "deny", "rate", "pay", "rate_limited"),
-		deskCall("laptop", "desk", "vanish", "deny", "pin", "", "denied"),
+		vanish,
 		audit.Record{Event: "pin", Upstream: "desk", Target: "vanish", Outcome: "denied", Detail: "it is new"},
 		audit.Record{Event: "resources/read", Phase: audit.PhaseVerdict, Caller: "laptop", Policy: "clerk", PolicyDigest: "older", Upstream: "desk", Target: "file:///srv/desk/a", Verdict: "allow", Rule: "docs", Outcome: "allowed"},
 		late,

@@ -152,18 +152,7 @@ func (b *builder) addDenial(g *alike) {
 	} else if d.Reason != "" {
 		text = append(text, join(say(": "), long(d.Reason))...)
 	}
-	b.add(denialRank(d.Check), "refused", text, numbers(seen{uint64(len(g.seqs)), g.seqs}), say(denialAdvice[d.Check]))
-}
-
-var denialAdvice = map[string]string{
-	"flow":    "Find who wrote the text that named the destination: it may be an attempt. If it is right, have the user name it, or trust it.",
-	"path":    "Find out why the agent wanted to write there.",
-	"pattern": "Find out why the agent sent this value.",
-	"pin":     "See the difference with sallyport pins diff.",
-	"policy":  "If the agent needs it, write a rule; if not, nothing is to be done.",
-	"budget":  "See whether the budget fits the work.",
-	"rate":    "See whether the rate fits the work.",
-	"audit":   "The call could not be recorded: see that the log can be written.",
+	b.add(denialRank(d.Check), "refused", text, numbers(seen{uint64(len(g.seqs)), g.seqs}), say(denialAdvice(d)))
 }
 
 func times(n int) string {

@@ -124,10 +124,10 @@ func (b *builder) findPins() {
 			if w.Was.How != "" {
 				what = " has changed and waits for a person."
 			}
-			b.add(Medium, "pin waits", join(say("The definition of "), val(w.Tool), say(what)), val(f.Shown), say("See the difference with sallyport pins diff."))
+			b.add(Medium, "pin waits", join(say("The definition of "), val(w.Tool), say(what)), val(f.Shown), say(seeDifference))
 		}
 	}
 	if gone := b.at.of(unpinned); gone.n > 0 {
-		b.add(Medium, "definition changed", sayf("Servers listed definitions that were refused, %s.", times(int(gone.n))), numbers(gone), say("See the difference with sallyport pins diff.")) //nolint:gosec // a count
+		b.add(Medium, "definition changed", sayf("Servers listed definitions that were refused, %s.", times(int(gone.n))), numbers(gone), say(seeDifference)) //nolint:gosec // a count
 	}
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/sallyport-dev/sallyport/internal/quote"
 )
@@ -90,8 +91,49 @@ func say(text string) line { return line{{kind: plain, text: text}} }
 
 func sayf(format string, args ...any) line { return say(fmt.Sprintf(format, args...)) }
 
-// prose is a sentence in which text of others may stand, such as a finding's.
-func prose(text string) line { return say(quote.Text(text, maxSentence)) }
+// prose is a sentence in which text of others may stand, such as a finding's. What it has in
+// quotes is shown as values are.
+func prose(text string) line {
+	text = quote.Text(text, maxSentence)
+	var l line
+	from := 0 // of the words that are not in l yet
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\'' || i > 0 && !strings.ContainsRune(" (=", rune(text[i-1])) {
+			continue
+		}
+		n := quoted(text[i+1:])
+		if n <= 0 {
+			continue
+		}
+		if i > from {
+			l = append(l, say(text[from:i])...)
+		}
+		l = append(l, span{kind: value, text: text[i+1 : i+1+n]})
+		i += n + 1
+		from = i + 1
+	}
+	if from < len(text) || len(l) == 0 {
+		l = append(l, say(text[from:])...)
+	}
+	return l
+}
+
+// quoted is the length of a value in quotes that begins in front of s, as [quote.Value] writes
+// them, or -1 if none ends.
+func quoted(s string) int {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '\'':
+			if i+1 < len(s) && !strings.ContainsRune(" .,;:)?", rune(s[i+1])) {
+				return -1
+			}
+			return i
+		}
+	}
+	return -1
+}
 
 // val is text from elsewhere.
 func val(text string) line { return line{{kind: value, text: quote.Text(text, maxValue)}} }

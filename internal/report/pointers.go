@@ -47,9 +47,11 @@ func questioned(check string) evidence { return evidence("ask " + check) }
 // invent, have none.
 var known = map[string]bool{"pin": true, "policy": true, "budget": true, "path": true, "pattern": true, "flow": true, "rate": true, "approval": true}
 
-// Add looks at one record.
+// Add looks at one record. Probes of the doctor's are evidence of nothing that an agent did.
 func (p *Pointers) Add(r *auditread.Record) {
 	switch {
+	case r.Probe():
+		return
 	case r.Phase == audit.PhaseVerdict:
 		p.verdict(r)
 		return
