@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 
 	"github.com/sallyport-dev/sallyport/internal/clientconfig"
+	"github.com/sallyport-dev/sallyport/internal/doctor"
 	"github.com/sallyport-dev/sallyport/internal/quote"
 )
 
@@ -75,7 +75,7 @@ func typedName() string {
 	if err != nil || !clientconfig.IsSallyport(running, "") {
 		return name
 	}
-	if found, err := exec.LookPath(name); err == nil && sameFile(found, running) {
+	if found, err := doctor.Find(name); err == nil && sameFile(found, running) {
 		return name
 	}
 	return shellWord(running)
