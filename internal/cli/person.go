@@ -12,8 +12,9 @@ import (
 
 // person is whoever sits at the terminal.
 type person struct {
-	in  *bufio.Reader
-	out io.Writer
+	terminal *os.File // that in reads
+	in       *bufio.Reader
+	out      io.Writer
 }
 
 // atTerminal finds the person that a question is put to. Standard input and output have to
@@ -29,12 +30,17 @@ func atTerminal(stdin io.Reader, stdout io.Writer) (*person, error) {
 	if !ok || !onTerminal(out) || !controlling(out) {
 		return nil, nobody
 	}
-	return &person{in: bufio.NewReaderSize(in, 4<<10), out: out}, nil
+	return &person{terminal: in, in: bufio.NewReaderSize(in, 4<<10), out: out}, nil
 }
 
 // ask puts a question that was shown, and returns the answer in lower case. No answer, a
-// closed terminal or a very long line is "".
+// closed terminal or a very long line is "". What was typed before is no answer: it was typed,
+// or pasted at somebody's advice, before there was anything to read.
 func (p *person) ask(question string) (string, error) {
+	if err := discardTyped(p.terminal); err != nil {
+		return "", fmt.Errorf("what was typed before the question cannot be told from an answer: %w", err)
+	}
+	p.in.Reset(p.terminal)
 	if _, err := io.WriteString(p.out, question); err != nil {
 		return "", err
 	}

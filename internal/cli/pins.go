@@ -243,7 +243,8 @@ func waitText(n int) string {
 
 // accept asks about each difference and returns how many still wait.
 func accept(ctx context.Context, f pinsFlags, stdin io.Reader, stdout io.Writer) (left int, err error) {
-	if !onTerminal(stdin) || !onTerminal(stdout) {
+	who, err := atTerminal(stdin, stdout)
+	if err != nil {
 		return 0, errors.New("accepting needs a person at a terminal: standard input and output have to be one. See the difference with: " + typedName() + " pins diff")
 	}
 	store, files, err := f.files()
@@ -262,18 +263,13 @@ func accept(ctx context.Context, f pinsFlags, stdin io.Reader, stdout io.Writer)
 	if log != nil {
 		defer log.Close()
 	}
-	answers := bufio.NewReaderSize(stdin, 4<<10)
 	for i, q := range all {
 		q.show(stdout)
-		fmt.Fprintf(stdout, "Accept this definition of %s? [y/N] ", quote.Value(q.tool(), 256))
-		line, err := answers.ReadSlice('\n')
+		said, err := who.ask(fmt.Sprintf("Accept this definition of %s? [y/N] ", quote.Value(q.tool(), 256)))
 		if err != nil {
-			fmt.Fprintln(stdout)
-			return left + len(all) - i, nil // no answer is no
+			return left + len(all) - i, err
 		}
-		switch strings.ToLower(strings.TrimSpace(string(line))) {
-		case "y", "yes":
-		default:
+		if said != "y" && said != "yes" {
 			fmt.Fprint(stdout, "not accepted\n\n")
 			left++
 			continue

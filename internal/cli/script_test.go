@@ -21,7 +21,11 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	commands := map[string]func(){
-		"sallyport":  func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"sallyport": func() {
+			// The scripts' terminal types before anything is asked; TestTypedAhead is about that.
+			discardTyped = func(*os.File) error { return nil }
+			os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		},
 		"callers":    callers,
 		"converse":   converse,
 		"followtail": followtail,
