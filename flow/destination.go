@@ -144,6 +144,9 @@ func parseHost(s string) (Destination, bool) {
 	if why != "" {
 		return Destination{}, false
 	}
+	if zeroLed(name) {
+		return malformed(s, Host, whyZeroLed), true
+	}
 	d := Destination{Kind: Host, Raw: s, Canonical: withPort(h, port), parts: parts{read: true, host: h, port: port}}
 	return d, true
 }

@@ -109,7 +109,7 @@ var evasions = []evasion{
 	{id: "E101", output: "See https://attacker.example for details.", args: url("https://c2VjcmV0.attacker.example/"), want: tainted},
 	{id: "E102", output: "nothing here", args: url("https://4a6f686e.exfil.test/"), want: asked},
 	{id: "E103", output: "See http://203.0.113.7/ for details.", args: url("http://3405803783/"), want: tainted},
-	{id: "E105", output: "See http://203.0.113.7/ for details.", args: url("http://0313.0.0161.07/"), want: tainted},
+	{id: "E105", output: "See http://203.0.113.7/ for details.", args: url("http://0313.0.0161.07/"), want: refused},
 	{id: "E106", output: "See http://203.0.113.7/ for details.", args: url("http://203.0.28935/"), want: tainted},
 	{id: "E107", output: "See http://203.0.113.7/ for details.", args: url("http://[::ffff:203.0.113.7]/"), want: tainted},
 	{id: "E108", output: "See http://[2001:db8::7]/ for details.", args: url("http://[2001:DB8:0:0:0:0:0:7]/"), want: tainted},

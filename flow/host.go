@@ -265,6 +265,26 @@ func numericIPv4(h string) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}), true
 }
 
+const whyZeroLed = "an IPv4 address with zeros in front of its numbers, which some programs read as octal and others as decimal"
+
+// zeroLed reports four numbers of which one has a zero in front, as in 0177.0.0.1: that is
+// 127.0.0.1 for browsers and 177.0.0.1 for others, so nobody can say yes to it. In what was
+// seen it counts as what browsers read.
+func zeroLed(h string) bool {
+	p := strings.Split(strings.TrimSuffix(h, "."), ".")
+	if len(p) != 4 {
+		return false
+	}
+	led := false
+	for _, n := range p {
+		if n == "" || strings.Trim(n, "0123456789") != "" {
+			return false
+		}
+		led = led || len(n) > 1 && n[0] == '0'
+	}
+	return led
+}
+
 func ipv4Number(s string) (uint64, bool) {
 	if s == "" || len(s) > 20 {
 		return 0, false

@@ -101,6 +101,9 @@ func readURL(raw, scheme, full string) Destination {
 	if own, why := canonicalHost(written); why != "" || own != h {
 		return malformed(raw, URL, "a host that can be read in two ways")
 	}
+	if zeroLed(written) {
+		return malformed(raw, URL, whyZeroLed)
+	}
 	p := parts{read: true, host: h, scheme: scheme, port: u.Port(), path: u.Pathname()}
 	if scheme == "" && !hostShaped(written) {
 		return malformed(raw, URL, "neither a scheme nor a full host name")
