@@ -157,7 +157,11 @@ func TestAStateIsForItsCall(t *testing.T) {
 			g.wantError("2", mcp.CodeInvalidParams)
 		},
 		"a changed state": func(g *rig, state string) {
-			g.client(modernSend("2", sendToBob, with(state[:len(state)-1]+"_", saysYes)))
+			other := "A"
+			if state[len(state)/2] == 'A' {
+				other = "B"
+			}
+			g.client(modernSend("2", sendToBob, with(state[:len(state)/2]+other+state[len(state)/2+1:], saysYes)))
 			g.wantError("2", mcp.CodeInvalidParams)
 		},
 		"an answer alone": func(g *rig, _ string) {
