@@ -81,38 +81,38 @@ var kinds = func() (t [256]uint64) {
 
 // skim skims the block of s from i on; i may be the length of s.
 func (b *skimmed) skim(s string, i int) {
-	switch t := s[i:]; {
-	case len(t) >= skimBlock:
-		b.turn(kindsOf(eight(t[0:8])), kindsOf(eight(t[8:16])), kindsOf(eight(t[16:24])), kindsOf(eight(t[24:32])),
-			kindsOf(eight(t[32:40])), kindsOf(eight(t[40:48])), kindsOf(eight(t[48:56])), kindsOf(eight(t[56:64])))
-	case len(t) > skimBlock/2:
-		b.turn(kindsOf(eight(t[0:8])), kindsOf(eight(t[8:16])), kindsOf(eight(t[16:24])), kindsOf(eight(t[24:32])),
-			kindsOf(eightOf(t, 32)), kindsOf(eightOf(t, 40)), kindsOf(eightOf(t, 48)), kindsOf(eightOf(t, 56)))
-	default:
-		b.turn(kindsOf(eightOf(t, 0)), kindsOf(eightOf(t, 8)), kindsOf(eightOf(t, 16)), kindsOf(eightOf(t, 24)), 0, 0, 0, 0)
+	s = s[i:]
+	if len(s) >= skimBlock {
+		s = s[:skimBlock]
+		b.turn(kindsOf(eight(s)), kindsOf(eight(s[8:])), kindsOf(eight(s[16:])), kindsOf(eight(s[24:])),
+			kindsOf(eight(s[32:])), kindsOf(eight(s[40:])), kindsOf(eight(s[48:])), kindsOf(eight(s[56:])))
+		return
 	}
+	var m0, m1, m2, m3, m4, m5, m6, m7 uint64
+	if len(s) < 8 {
+		for k := len(s) - 1; k >= 0; k-- {
+			m0 = m0<<1 | kinds[s[k]]
+		}
+	} else {
+		m0, m1, m2, m3 = kindsOf(eight(s)), kindsOf(eightOf(s, 8)), kindsOf(eightOf(s, 16)), kindsOf(eightOf(s, 24))
+		if len(s) > 32 {
+			m4, m5, m6, m7 = kindsOf(eightOf(s, 32)), kindsOf(eightOf(s, 40)), kindsOf(eightOf(s, 48)), kindsOf(eightOf(s, 56))
+		}
+	}
+	b.turn(m0, m1, m2, m3, m4, m5, m6, m7)
 }
 
 // eight is the first eight bytes of s, the first one lowest.
 func eight(s string) uint64 {
+	s = s[:8]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// eightOf is eight of s[i:], with zeros behind its end.
-func eightOf(s string, i int) (w uint64) {
-	switch n := len(s) - i; {
-	case n >= 8:
-		return eight(s[i : i+8])
-	case n <= 0:
-		return 0
-	case len(s) >= 8:
-		return eight(s[len(s)-8:]) >> (8 * (8 - n))
-	}
-	for k := len(s) - 1; k >= i; k-- {
-		w = w<<8 | uint64(s[k])
-	}
-	return w
+// eightOf is eight of s[i:], with zeros behind the end of s, which has eight bytes or more.
+func eightOf(s string, i int) uint64 {
+	from := min(i, len(s)-8)
+	return eight(s[from:]) >> (8 * uint(i-from))
 }
 
 // kindsOf has, for eight bytes, a byte for each kind.
