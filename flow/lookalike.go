@@ -64,7 +64,7 @@ func init() {
 		alikeBlock[uint16(r)/64] = true
 	}
 	for i := range nearKinds {
-		nearKinds[i] = kindOfLetter(rune(i))
+		nearKinds[i] = newLetterKind(rune(i))
 	}
 }
 

@@ -182,7 +182,7 @@ func (r *reader) joined(s string, i, j int, all uint8) {
 	}
 }
 
-// other looks at a byte that is no part of a run. It returns where to go on.
+// other looks at an ASCII byte that is no part of a run. It returns where to go on.
 func (r *reader) other(k uint8, s string, i int) int {
 	switch k {
 	case sgnEscape:
@@ -219,8 +219,6 @@ func (r *reader) other(k uint8, s string, i int) int {
 		if end := wrapEnd(s, i); end > i {
 			r.sign(wrapped, s, i, end)
 		}
-	case sgnWide:
-		return r.wide(s, i)
 	}
 	return i + 1
 }

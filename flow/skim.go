@@ -210,14 +210,17 @@ func (r *reader) read(s string) {
 // look looks at the byte s[i], and at the run that it belongs to, which begins at pos at
 // the earliest. It returns where to go on, which is not within a run.
 func (r *reader) look(s string, i, pos int) int {
-	k := signs[s[i]]
-	if k&runByte != 0 {
+	switch k := signs[s[i]]; {
+	case k == sgnWide:
+		i = r.wide(s, i)
+	case k&runByte != 0:
 		for k&(plusByte|flankByte) != 0 && i > pos && signs[s[i-1]]&runByte != 0 {
 			i--
 		}
 		return r.run(s, i)
+	default:
+		i = r.other(k, s, i)
 	}
-	i = r.other(k, s, i)
 	if i < len(s) && signs[s[i]]&runByte != 0 && signs[s[i-1]]&runByte != 0 {
 		return r.run(s, i)
 	}

@@ -16,6 +16,8 @@ func (r *reader) readEach(s string) {
 			i++
 		case k&runByte != 0:
 			i = r.run(s, i)
+		case k == sgnWide:
+			i = r.wide(s, i)
 		default:
 			i = r.other(k, s, i)
 		}

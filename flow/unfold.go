@@ -204,7 +204,10 @@ func joinTags(s string) (_ string, found bool) {
 			from = max(end, i+1)
 			continue
 		}
-		b, found = append(b, s[:i]...), true
+		if !found {
+			b, found = make([]byte, 0, len(s)), true
+		}
+		b = append(b, s[:i]...)
 		s, from = s[end:], 0
 	}
 	if !found {

@@ -16,6 +16,13 @@ const (
 var nearKinds [0x800]letterKind
 
 func kindOfLetter(c rune) letterKind {
+	if c < rune(len(nearKinds)) {
+		return nearKinds[c]
+	}
+	return newLetterKind(c)
+}
+
+func newLetterKind(c rune) letterKind {
 	switch {
 	case c >= 0x2000 && c < 0x2070, stop(c) != 0:
 		return lettersNone
@@ -33,56 +40,43 @@ func (r *reader) wide(s string, i int) int {
 	if end := skipHan(s, i); end > i {
 		return end
 	}
-	c, n := decodeShort(s, i)
-	if n == 0 {
-		c, n = utf8.DecodeRuneInString(s[i:])
-	}
+	c, n := wideRune(s, i)
+	all := kindOfLetter(c)
 	switch {
+	case all != lettersNone && (c < 0x2E80 || c >= 0xA000 && c < 0xAC00 || c > 0xD7A3):
 	case c == 0x202E:
 		if i >= r.turned {
 			r.turned = i + n + r.rightToLeft(s[i+n:])
 		}
 		return i + n
-	case stop(c) != 0:
-		if betweenWords(s, i, n) {
+	default:
+		if stop(c) != 0 && betweenWords(s, i, n) {
 			r.sign(alike, s, i, i+n)
 		}
 		return i + n
-	case c >= 0x2000 && c < 0x2070, c >= 0x2E80 && c < 0xA000, c >= 0xAC00 && c <= 0xD7A3:
-		return i + n
 	}
-	start, behind := i, i+n
+	start := i
 	for start > 0 && i-start < maxLabel && alnum(s[start-1]) {
 		start--
 	}
-	var all letterKind
-	for i < len(s) {
+	for i += n; i < len(s); i += n {
 		if s[i] < utf8.RuneSelf {
-			if !alnum(s[i]) {
+			if n = 1; !alnum(s[i]) {
 				break
 			}
-			i++
 			continue
 		}
-		if c, n = decodeShort(s, i); n == 0 {
-			c, n = utf8.DecodeRuneInString(s[i:])
-		}
-		var kind letterKind
-		if n == 2 {
-			kind = nearKinds[c&0x7FF]
-		} else {
-			kind = kindOfLetter(c)
-		}
+		c, n = wideRune(s, i)
+		kind := kindOfLetter(c)
 		if kind == lettersNone {
 			break
 		}
-		i += n
 		all |= kind
 	}
 	if all == lettersLatin || all&lettersOdd != 0 && plainWordDiffers(s[start:i]) {
 		r.sign(alike, s, start, i)
 	}
-	return max(i, behind)
+	return i
 }
 
 // skipHan skips Han characters from s[i] on.
@@ -91,6 +85,14 @@ func skipHan(s string, i int) int {
 		i += 3
 	}
 	return i
+}
+
+// wideRune decodes the character at s[i].
+func wideRune(s string, i int) (c rune, n int) {
+	if c, n = decodeShort(s, i); n == 0 {
+		c, n = utf8.DecodeRuneInString(s[i:])
+	}
+	return c, n
 }
 
 // decodeShort decodes the character at s[i] if it is one of two bytes, or one of three that
