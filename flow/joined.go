@@ -32,6 +32,9 @@ func skipBlank(s string, i int) int {
 
 // joinStrings puts "eve" + "@" + "x.example" together.
 func joinStrings(s string) (_ string, found bool) {
+	if strings.IndexByte(s, '"') < 0 && strings.IndexByte(s, '\'') < 0 && strings.IndexByte(s, '`') < 0 {
+		return s, false
+	}
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
 		if signs[s[i]] == sgnQuote {
@@ -49,6 +52,9 @@ func joinStrings(s string) (_ string, found bool) {
 // continued takes out a backslash at the end of a line, and what the next one is
 // indented with, as YAML, C and shells do.
 func continued(s string) (_ string, found bool) {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s, false
+	}
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		if s[i] == '\\' && i+1 < len(s) && (s[i+1] == '\n' || s[i+1] == '\r') {
