@@ -68,6 +68,7 @@ func (r *Relay) listNotTaken(l *listing) (back []Untaken) {
 func (r *Relay) OfferAgain(ctx context.Context, u Untaken) (taken bool) {
 	c := &call{id: u.Message.ID, method: u.Message.Method, ctx: ctx, m: u.Message, arrived: time.Now(), large: len(u.Message.Raw) > maxAskedFrame}
 	c.decision.ID = u.Decision
+	c.readsMeta(u.Message)
 	why, answer := r.register(c, false)
 	if why == whyEnded {
 		return false

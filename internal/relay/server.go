@@ -188,6 +188,11 @@ func (r *Relay) serverNotification(m mcp.Message, about mcp.ID) {
 		if !r.serverCancels(m) {
 			return
 		}
+	case "notifications/progress":
+		if r.early(m) {
+			r.log.Warn("a notification of the server is dropped: it is about a call that it was not given", "method", m.Method)
+			return
+		}
 	}
 	named, err := r.namedWishes(m, m.Params, "params")
 	if err != nil {
