@@ -259,8 +259,10 @@ func (h hooked) Handle(ctx context.Context, r slog.Record) error {
 	h.on(r.Message)
 	return h.Handler.Handle(ctx, r)
 }
+
 func (h hooked) WithAttrs(as []slog.Attr) slog.Handler { return hooked{h.Handler.WithAttrs(as), h.on} }
-func (h hooked) WithGroup(name string) slog.Handler    { return hooked{h.Handler.WithGroup(name), h.on} }
+
+func (h hooked) WithGroup(name string) slog.Handler { return hooked{h.Handler.WithGroup(name), h.on} }
 
 // While a session changes over to another configuration, what was agreed to for the session
 // under the old one covers no call that the new one decides.
