@@ -199,6 +199,12 @@ func (r *Relay) serverNotification(m mcp.Message, about mcp.ID) {
 		r.log.Warn("a notification of the server is dropped: it cannot be read", "method", m.Method)
 		return
 	}
+	if m.Method == "notifications/tasks" {
+		if named, err = r.attributed(named, paramsOf(m), m.Params, "params"); err != nil {
+			r.log.Warn("a notification of the server is dropped: it cannot be read", "method", m.Method)
+			return
+		}
+	}
 	r.opt.ToClient(named, about)
 }
 
@@ -275,6 +281,14 @@ func (r *Relay) answer(c *call, m mcp.Message) {
 	}
 	if m, err = r.namedAnswer(m, v); err != nil {
 		r.answerError(c, "the server's questions cannot be read")
+		return
+	}
+	at := "result"
+	if isError {
+		at = "error"
+	}
+	if m, err = r.attributed(m, v, body, at); err != nil {
+		r.answerError(c, "the server's answer cannot be read")
 		return
 	}
 	how := outcome{name: "allowed", isError: isError || v.Get("isError").Bool(), result: body}
