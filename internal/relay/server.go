@@ -279,16 +279,16 @@ func (r *Relay) answer(c *call, m mcp.Message) {
 	if !isError {
 		r.learn(c, v)
 	}
-	if m, err = r.namedAnswer(m, v); err != nil {
-		r.answerError(c, "the server's questions cannot be read")
-		return
-	}
 	at := "result"
 	if isError {
 		at = "error"
 	}
 	if m, err = r.attributed(m, v, body, at); err != nil {
 		r.answerError(c, "the server's answer cannot be read")
+		return
+	}
+	if m, err = r.namedAnswer(m, v); err != nil {
+		r.answerError(c, "the server's questions cannot be read")
 		return
 	}
 	how := outcome{name: "allowed", isError: isError || v.Get("isError").Bool(), result: body}
