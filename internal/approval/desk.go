@@ -15,7 +15,7 @@ import (
 // Settings are what a configuration says of approvals.
 type Settings struct {
 	BindCall     bool          // bind: call: a yes holds for exactly these arguments
-	MaxQuestions int           // questions asked in one session; 0: DefaultMaxQuestions
+	MaxQuestions int           // questions asked in one scope until none was for [MaxLasting]; 0: DefaultMaxQuestions
 	TTL          time.Duration // how long a question is open, and then how long a yes counts; 0: DefaultTTL
 	Reask        bool          // ask again what was denied in the session
 }
@@ -40,6 +40,9 @@ func (s Settings) withDefaults() Settings {
 type DeskOptions struct {
 	Caller  string // required
 	Session string // what a yes is good for, known to this gateway alone; required
+	// Scope is what questions are counted by: sessions of the caller that have the same have
+	// MaxQuestions together. "": the session alone.
+	Scope string
 	Settings
 	// Listed says that the user's own list (see [Store.Trusted]) holds for the caller.
 	Listed bool
@@ -166,9 +169,9 @@ func (d *Desk) settle(ctx context.Context, r Request, ask bool) (out Outcome, er
 			out = Outcome{State: Denied, Approvals: []Approval{*no}, Reason: "the user was asked in this session and said no; it is not asked again"}
 		case open >= MaxOpen || own >= MaxOpenOfOne || !t.room():
 			out = Outcome{State: Denied, Reason: fmt.Sprintf("%d questions wait for an answer already; nothing more is asked until some are answered or have expired", open)}
-		case t.full(d.session()):
+		case t.full(d.scope()):
 			out = Outcome{State: Denied, Reason: fmt.Sprintf("questions of %d sessions are counted already, and those of no more; nothing is asked until some have ended", maxSessions)}
-		case !t.count(d.session(), set.MaxQuestions, now):
+		case !t.count(d.scope(), set.MaxQuestions, now):
 			out = Outcome{State: Denied, Reason: fmt.Sprintf("the user was asked %d questions in this session, which is the most (approvals.max_questions)", set.MaxQuestions)}
 		default:
 			a := d.newApproval(t, r, b, now)
