@@ -12,7 +12,7 @@ func (l *Ledger) Named(ds []Destination) {
 	}
 	q := l.queries.Get().(*query)
 	defer l.queries.Put(q)
-	b := &batch{}
+	b := &batch{holds: holdsNamed}
 	l.mu.RLock()
 	for _, d := range ds {
 		if d.Malformed != "" || l.damage != nil {
@@ -35,7 +35,7 @@ func (l *Ledger) Named(ds []Destination) {
 
 // named reports that the agent named d before any output showed it. The lock must be held.
 func (l *Ledger) named(d Destination) bool {
-	return l.facts.facts.has(l.exactKey(factNamed, d, d.parts.sigil))
+	return l.facts.holds&holdsNamed != 0 && l.facts.facts.has(l.exactKey(factNamed, d, d.parts.sigil))
 }
 
 // serverOwn reports that d stands where an id of the server's belongs, and that this
