@@ -140,6 +140,28 @@ func TestHostsAreFoundByShortWaysToo(t *testing.T) {
 	})
 }
 
+// Two places that are one to the ledger are not one to who looks for tenants.
+func TestPlacesOfTenants(t *testing.T) {
+	for _, texts := range [][2]string{
+		{"github.com/a%2fb", "github.com/a/b"},
+		{"github.com/a/b", "github.com/a%2fb"},
+		{`github.com\a\b`, "github.com/a/b"},
+		{"github.com:80/a", "github.com/a_"},
+		{"github.com" + strings.Repeat("/", 600) + "a", "github.com" + strings.Repeat("/", 700) + "b"},
+		{"acme.com.they", "acme.com"},
+		{"a.b.c.they", "a.b.c"},
+	} {
+		h := newHostScan()
+		h.read(texts[0])
+		h.read(texts[1])
+		for f, k := range h.found {
+			if _, ok := h.shown[f]; !ok && k != factPair {
+				t.Errorf("a fact of kind %d of %q is known to the lookup alone", k, texts)
+			}
+		}
+	}
+}
+
 // Facts are compared with those of other processes and versions. Whoever changes on purpose
 // what is found, or the public suffix list, writes the new digests here.
 func TestFactsOfHosts(t *testing.T) {
@@ -160,15 +182,10 @@ func TestFactsOfHosts(t *testing.T) {
 func TestUnlistedTops(t *testing.T) {
 	top := func(name string) uint64 {
 		label := name[strings.LastIndexByte(name, '.')+1:]
-		if len(label) > 7 {
-			return topKnown
-		}
-		var b [8]byte
-		copy(b[:], label)
-		return newSeenNames().top(binary.LittleEndian.Uint64(b[:]))
+		return newSeenNames().top(newTopLabel(append([]byte(label), make([]byte, 16)...), len(label)))
 	}
 	listed := slices.Concat(slices.Collect(maps.Keys(tenantHosts)), slices.Collect(maps.Keys(tenantSuffixes)), wildcardNames,
-		[]string{"com", "ck", "er", "fk", "jm", "kh", "mm", "np", "pg", "bd", "jp", "onion", "github.io"})
+		[]string{"com", "international", "photography", "ck", "er", "fk", "jm", "kh", "mm", "np", "pg", "bd", "jp", "onion", "github.io"})
 	for _, name := range listed {
 		if top(name)&topUnlisted != 0 {
 			t.Errorf("the end of %s counts as unlisted", name)
@@ -177,7 +194,10 @@ func TestUnlistedTops(t *testing.T) {
 			t.Errorf("the end of %s is unlisted", name)
 		}
 	}
-	for name, want := range map[string]uint64{"example": topUnlisted | topReserved, "maria": topUnlisted, "corp": topUnlisted | topReserved, "they": topUnlisted} {
+	for name, want := range map[string]uint64{
+		"example": topUnlisted | topReserved, "maria": topUnlisted, "corp": topUnlisted | topReserved, "they": topUnlisted, "localhost": topUnlisted | topReserved,
+		"eightlet": topUnlisted, "ninelette": topUnlisted, "fifteenletters5": topUnlisted,
+	} {
 		if got := top(name) >> 56 << 56; got != want|topKnown {
 			t.Errorf("%s: %x", name, got)
 		}

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/maphash"
 	"strings"
@@ -25,10 +26,10 @@ type hostName struct {
 type seenNames struct {
 	seed  maphash.Seed
 	names [4 << 10]*hostName
-	tops  [1 << topBits]uint64
+	tops  [1 << topBits]topLabel
 }
 
-const topBits = 10
+const topBits = 11
 
 func newSeenNames() *seenNames { return &seenNames{seed: maphash.MakeSeed()} }
 
@@ -89,38 +90,54 @@ func (s *scanner) unlisted(b []byte, start, end int) (registered []byte, ok bool
 			return nil, false
 		}
 	}
-	if dots == 0 || !letter(b[label]) || end-label > 7 {
+	if dots == 0 || !letter(b[label]) || end-label > maxTop {
 		return nil, false
 	}
-	top := s.seen.top(binary.LittleEndian.Uint64(ahead[label:]) & (1<<(8*uint(end-label)) - 1))
+	top := s.seen.top(newTopLabel(ahead[label:], end-label))
 	return b[last:end], top&topUnlisted != 0 && (dots == 1 || top&topReserved != 0)
 }
 
-// What is remembered of a last label of at most seven bytes, in the highest byte above it.
+// topLabel is a last label of at most maxTop bytes, the first one the lowest, and in the
+// highest byte what is remembered of it.
+type topLabel struct{ lo, hi uint64 }
+
+const maxTop = 15
+
 const (
 	topKnown    = 1 << (56 + iota) // the slot is taken
 	topUnlisted                    // the public suffix list does not have it
 	topReserved
 )
 
-// top returns what a last label is, the first letter in the lowest byte.
-func (s *seenNames) top(label uint64) uint64 {
-	slot := &s.tops[label*0x9E3779B97F4A7C15>>(64-topBits)]
-	if *slot == 0 || *slot<<8 != label<<8 {
-		*slot = newTop(label)
+// newTopLabel is the first n bytes of ahead, behind which there must be scanAhead more.
+func newTopLabel(ahead []byte, n int) topLabel {
+	lo := binary.LittleEndian.Uint64(ahead)
+	if n < 8 {
+		return topLabel{lo: lo & (1<<(8*uint(n)) - 1)}
 	}
-	return *slot
+	return topLabel{lo, binary.LittleEndian.Uint64(ahead[8:]) & (1<<(8*uint(n-8)) - 1)}
 }
 
-func newTop(label uint64) uint64 {
-	text := strings.TrimRight(string(binary.LittleEndian.AppendUint64(nil, label)), "\x00")
-	suffix, icann := publicsuffix.PublicSuffix("a." + text)
-	top := label | topKnown
-	if suffix == text && !icann { // what is listed is ICANN's, or has every name below it listed
-		top |= topUnlisted
+// top returns what there is to know of a last label.
+func (s *seenNames) top(l topLabel) uint64 {
+	slot := &s.tops[(l.lo*0x9E3779B97F4A7C15^l.hi*0xC2B2AE3D27D4EB4F)>>(64-topBits)]
+	if slot.hi == 0 || slot.lo != l.lo || slot.hi<<8 != l.hi<<8 {
+		*slot = l.known()
 	}
-	if reservedTops[text] {
-		top |= topReserved
+	return slot.hi
+}
+
+func (l topLabel) known() topLabel {
+	b := append(make([]byte, 0, 2+16), "a."...)
+	b = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, l.lo), l.hi)
+	name := string(bytes.TrimRight(b, "\x00"))
+	suffix, icann := publicsuffix.PublicSuffix(name)
+	l.hi |= topKnown
+	if suffix == name[2:] && !icann { // what is listed is ICANN's, or has every name below it listed
+		l.hi |= topUnlisted
 	}
-	return top
+	if reservedTops[name[2:]] {
+		l.hi |= topReserved
+	}
+	return l
 }
