@@ -29,7 +29,7 @@ type seenNames struct {
 	tops  [1 << topBits]topLabel
 }
 
-const topBits = 11
+const topBits = 12
 
 func newSeenNames() *seenNames { return &seenNames{seed: maphash.MakeSeed()} }
 

@@ -30,9 +30,10 @@ type observer struct {
 
 	structured bool // the output has structured content
 
-	followed []cursor                      // of the children that are being walked
-	reading  func(string)                  // text, as unfolded wants it
-	told     [families]map[string]struct{} // names of members that are recorded already
+	followed []cursor                    // of the children that are being walked
+	reading  func(string)                // text, as unfolded wants it
+	told     [families]map[string]string // names of members that are recorded already
+	lists    [32]listName
 }
 
 // hop is one step of a place.
@@ -58,7 +59,7 @@ func newObserver(l *Ledger) *observer {
 	o.filled, o.reading = o.flush, o.text
 	o.remember()
 	for f := range o.told {
-		o.told[f] = make(map[string]struct{})
+		o.told[f] = make(map[string]string)
 	}
 	o.batch.init()
 	o.within(outside)
@@ -148,7 +149,7 @@ func (o *observer) each(v doc.Value, f field, at []cursor, depth int, own func(n
 		o.path[len(o.path)-1] = hop{kind: hopMember, pos: i, name: m.Name}
 		o.push(hop{kind: hopName})
 		names.secret = f.secret && strings.ContainsAny(m.Name, "0123456789") // others say what a field is
-		o.memberName(m.Name, names)
+		o.memberName(m.Name, i, names)
 		o.pop()
 		if own == nil || !own(m.Name, m.Value) {
 			o.child(m.Value, depth, f, at, false, m.Name, i, v.Len())
@@ -325,7 +326,7 @@ func (o *observer) appendHop(b []byte, i int) []byte {
 	case hopHeader:
 		b = append(strconv.AppendInt(append(b, " (header "...), int64(h.pos)+1, 10), ')')
 	case hopMember:
-		if !protocolNames[h.name] {
+		if !o.ownName(h) {
 			return append(strconv.AppendInt(append(b, "[#"...), int64(h.pos), 10), ']')
 		}
 		if i > 0 && o.path[i-1].kind != hopJSON {
