@@ -3,6 +3,7 @@ package flow
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -78,5 +79,19 @@ func TestIDNamesAtAGlance(t *testing.T) {
 	}
 	if slices.ContainsFunc([]string{"status", "summary", "name", "d", "", "paid", "grid"}, idName) {
 		t.Error("a name of something else is taken for that of an id")
+	}
+}
+
+// Texts that are said to be ids at a glance are what the rule says.
+func TestIDTextsAtAGlance(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringOfN(rapid.RuneFrom([]rune("azAZ09-_-_@./: \t\n\\\u00a0\uff0e\uff21=?\u202e")), 0, 12, -1).Draw(t, "text")
+		want := s != "" && !strings.ContainsAny(s, "@./:") && hostileText(s) == "" && !strings.ContainsAny(Fold(s), "@./: ")
+		if idText(s) != want {
+			t.Fatalf("%q: %v", s, !want)
+		}
+	})
+	if idText(strings.Repeat("a", maxGrant+1)) || !idText(strings.Repeat("a", maxGrant)) {
+		t.Error("the length of an id is not bounded as it should be")
 	}
 }

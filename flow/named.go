@@ -110,7 +110,7 @@ func (o *observer) serverID(s string) {
 	if n > 1 && o.path[n-1].kind == hopElement {
 		n--
 	}
-	if n == 0 || o.path[n-1].kind != hopMember || !idName(o.path[n-1].name) || !o.inDocument() || !idText(s) {
+	if n == 0 || o.path[n-1].kind != hopMember || !o.idName(&o.path[n-1]) || !o.inDocument() || !idText(s) {
 		return
 	}
 	if d := parseText(trimSpace(s)); d.Malformed == "" {

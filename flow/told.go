@@ -14,6 +14,7 @@ type listName struct {
 	name string
 	fam  family
 	own  bool // it is one of MCP's own
+	id   bool // idName says so
 }
 
 // memberName records the name of the member at a position. The rows of a listing have the
@@ -38,7 +39,7 @@ func (o *observer) memberName(name string, pos int, f field) {
 		kept = strings.Clone(name)
 		told[kept] = kept
 	}
-	*last = listName{kept, fam, protocolNames[name]}
+	*last = listName{kept, fam, protocolNames[name], idName(name)}
 }
 
 // ownName reports that the name of a member is one of MCP's own.
@@ -47,6 +48,14 @@ func (o *observer) ownName(h *hop) bool {
 		return last.own
 	}
 	return protocolNames[h.name]
+}
+
+// idName is idName for the name of a member.
+func (o *observer) idName(h *hop) bool {
+	if last := &o.lists[h.pos%len(o.lists)]; last.name == h.name {
+		return last.id
+	}
+	return idName(h.name)
 }
 
 // plainDigits reports a short number, which has no other reading.
