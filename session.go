@@ -149,7 +149,8 @@ func (s *Session) keep(p *pending) {
 
 // Answer settles the questions of a decision, all of them. A no, an unknown id or a
 // decision that asked nothing is a refusal. A yes counts for this decision and those that
-// continue it by the same engine, and for what was asked: what is asked later is not covered.
+// continue it, by the same engine, and for what was asked: what is asked later is not covered,
+// and neither is what is asked again after a [Session.Use].
 func (s *Session) Answer(ctx context.Context, id DecisionID, yes bool) Decision {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,6 +201,9 @@ func (s *Session) Start(ctx context.Context, id DecisionID) Decision {
 	}
 	p.started = true
 	answered, anew := len(p.agreed) > 0, p.by != by
+	if anew { // a yes is bound to the configuration under which it was given
+		p.agreed = nil
+	}
 	p.by = by
 	s.mu.Unlock()
 	if by.opt.DryRun && d.Verdict != Allow && !anew {

@@ -71,8 +71,8 @@ func idName(name string) bool {
 	if n < 2 || n > 64 {
 		return false
 	}
-	switch name[n-1] | 0x20 {
-	case 'd', 's', 'a', 'f', 'y': // most names end in none of them
+	switch [2]byte{name[n-2] | 0x20, name[n-1] | 0x20} { // most names end in none of them
+	case [2]byte{'i', 'd'}, [2]byte{'d', 's'}, [2]byte{'t', 's'}, [2]byte{'h', 'a'}, [2]byte{'e', 'f'}, [2]byte{'e', 'y'}, [2]byte{'y', 's'}:
 	default:
 		return false
 	}
@@ -110,7 +110,7 @@ func (o *observer) serverID(s string) {
 	if n > 1 && o.path[n-1].kind == hopElement {
 		n--
 	}
-	if n == 0 || o.path[n-1].kind != hopMember || !idName(o.path[n-1].name) || !o.inDocument() || !idText(s) {
+	if n == 0 || o.path[n-1].kind != hopMember || !o.idName(&o.path[n-1]) || !o.inDocument() || !idText(s) {
 		return
 	}
 	if d := parseText(trimSpace(s)); d.Malformed == "" {

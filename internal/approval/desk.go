@@ -8,38 +8,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sallyport-dev/sallyport"
 	"github.com/sallyport-dev/sallyport/audit"
 )
-
-// Settings are what a configuration says of approvals.
-type Settings struct {
-	BindCall     bool          // bind: call: a yes holds for exactly these arguments
-	MaxQuestions int           // questions asked in one session; 0: DefaultMaxQuestions
-	TTL          time.Duration // how long a question is open, and then how long a yes counts; 0: DefaultTTL
-	Reask        bool          // ask again what was denied in the session
-}
-
-// Defaults of [Settings].
-const (
-	DefaultMaxQuestions = 30
-	DefaultTTL          = 5 * time.Minute
-)
-
-func (s Settings) withDefaults() Settings {
-	if s.MaxQuestions == 0 {
-		s.MaxQuestions = DefaultMaxQuestions
-	}
-	if s.TTL <= 0 {
-		s.TTL = DefaultTTL
-	}
-	return s
-}
 
 // DeskOptions say for whom a desk asks.
 type DeskOptions struct {
 	Caller  string // required
 	Session string // what a yes is good for, known to this gateway alone; required
+	// Scope is what questions are counted by: sessions of the caller that have the same have
+	// MaxQuestions together. "": the session alone.
+	Scope string
 	Settings
 	// Listed says that the user's own list (see [Store.Trusted]) holds for the caller.
 	Listed bool
@@ -65,16 +43,6 @@ type Desk struct {
 	calls map[Key]raised // calls that were asked about, by what they carry
 	order []Key
 }
-
-// raised is a decision that can be continued.
-type raised struct {
-	approval string
-	decision sallyport.DecisionID
-}
-
-// maxRaised bounds the calls whose decision can be continued; an older one's retry only
-// counts as a new call.
-const maxRaised = 256
 
 // NewDesk returns the desk of one session. Nothing is read or asked yet.
 func NewDesk(s *Store, o DeskOptions) *Desk {
@@ -166,9 +134,9 @@ func (d *Desk) settle(ctx context.Context, r Request, ask bool) (out Outcome, er
 			out = Outcome{State: Denied, Approvals: []Approval{*no}, Reason: "the user was asked in this session and said no; it is not asked again"}
 		case open >= MaxOpen || own >= MaxOpenOfOne || !t.room():
 			out = Outcome{State: Denied, Reason: fmt.Sprintf("%d questions wait for an answer already; nothing more is asked until some are answered or have expired", open)}
-		case t.full(d.session()):
+		case t.full(d.scope()):
 			out = Outcome{State: Denied, Reason: fmt.Sprintf("questions of %d sessions are counted already, and those of no more; nothing is asked until some have ended", maxSessions)}
-		case !t.count(d.session(), set.MaxQuestions, now):
+		case !t.count(d.scope(), set.MaxQuestions, now):
 			out = Outcome{State: Denied, Reason: fmt.Sprintf("the user was asked %d questions in this session, which is the most (approvals.max_questions)", set.MaxQuestions)}
 		default:
 			a := d.newApproval(t, r, b, now)
@@ -208,63 +176,6 @@ func (d *Desk) use(used []*Approval, r Request, now time.Time) (Outcome, error) 
 	return out, nil
 }
 
-// note remembers which decision a retry of this call continues: the first that was asked about.
-func (d *Desk) note(r Request, out Outcome) (kept bool) {
-	k := callKey(r.Call)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if out.State != Asked {
-		delete(d.calls, k)
-		return false
-	}
-	was, known := d.calls[k]
-	switch {
-	case known && was.approval == out.Approvals[0].ID:
-		return false
-	case !known:
-		d.order = append(d.order, k)
-	}
-	d.calls[k] = raised{out.Approvals[0].ID, r.Decision.ID}
-	for len(d.order) > maxRaised {
-		delete(d.calls, d.order[0])
-		d.order = d.order[1:]
-	}
-	return true
-}
-
-func callKey(c sallyport.Call) Key {
-	args := digestCall(c)
-	return keyOf(c.Subject.String(), c.Upstream, c.Name, string(args[:]))
-}
-
-// Continues returns the decision that a call continues: it is the very call that was asked
-// about, and somebody has said yes since. 0: none, it is a call of its own.
-func (d *Desk) Continues(ctx context.Context, c sallyport.Call) sallyport.DecisionID {
-	d.mu.Lock()
-	waits := len(d.calls) > 0
-	d.mu.Unlock()
-	if !waits {
-		return 0
-	}
-	k := callKey(c)
-	d.mu.Lock()
-	was, known := d.calls[k]
-	d.mu.Unlock()
-	if !known {
-		return 0
-	}
-	var granted bool
-	err := d.store.change(ctx, d.expired, func(t *table, _ time.Time) (bool, error) {
-		a := t.byID(was.approval)
-		granted = a != nil && a.State == Granted
-		return false, nil
-	})
-	if err != nil || !granted {
-		return 0
-	}
-	return was.decision
-}
-
 // Answer brings the answer of the client's own prompt to a question of this desk. The call
 // does not run by it: [Desk.Claim] comes next.
 func (d *Desk) Answer(ctx context.Context, id string, ans Answer) (Approval, error) {
@@ -274,31 +185,6 @@ func (d *Desk) Answer(ctx context.Context, id string, ans Answer) (Approval, err
 		}
 		return d.record(&a, PhaseAnswered, 0, a.Answered)
 	}, func(a Approval) error { d.expired(a); return nil })
-}
-
-// RequestState is the requestState of an input_required result that asks an open question.
-func (d *Desk) RequestState(ctx context.Context, a Approval) (string, error) {
-	key, err := d.store.stateKey(ctx)
-	if err != nil {
-		return "", err
-	}
-	return sealState(key, a.ID, d.opt.Caller, a.Bound, a.Expires), nil
-}
-
-// Resume returns the id of the question that a requestState asks, if r asks the same: another
-// destination, argument, tool or upstream is [ErrState]. Whether it is still open is for
-// [Desk.Answer] to find.
-func (d *Desk) Resume(ctx context.Context, state string, r Request) (id string, err error) {
-	b, why := bind(d.opt.Caller, d.opt.Session, r, d.settings.Load().BindCall)
-	if why != nil {
-		return "", ErrState
-	}
-	key, err := d.store.stateKey(ctx)
-	if err != nil {
-		return "", err
-	}
-	k, _ := b.key(nil)
-	return openState(key, state, d.opt.Caller, k, d.store.opt.Now())
 }
 
 func (d *Desk) expired(a Approval) { _ = d.record(&a, PhaseExpired, 0, a.Ended) }

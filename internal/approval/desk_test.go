@@ -192,6 +192,30 @@ func TestQuestionsOfASessionAreBounded(t *testing.T) {
 	r.ask(r.desk(func(o *DeskOptions) { o.Session, o.MaxQuestions = "s2", 2 }), r.request("send_email", mail("c@partner.example")), Asked)
 }
 
+// Whoever connects anew is not asked anew: the questions of all sessions of one scope count
+// together, also of those that have ended, until nothing was asked for long.
+func TestQuestionsOfAScopeAreBounded(t *testing.T) {
+	r := newRig(t)
+	desk := func(caller, session, scope string) *Desk {
+		return r.desk(func(o *DeskOptions) { o.Caller, o.Session, o.Scope, o.MaxQuestions = caller, session, scope, 2 })
+	}
+	q := func(to string) Request { return r.request("send_email", mail(to+"@partner.example")) }
+	first := desk("ann", "s1", "g ann")
+	r.ask(first, q("a"), Asked)
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.ask(desk("ann", "s2", "g ann"), q("b"), Asked)
+	third := desk("ann", "s3", "g ann")
+	if out := r.ask(third, q("c"), Denied); !strings.Contains(out.Reason, "approvals.max_questions") {
+		t.Error(out.Reason)
+	}
+	r.ask(desk("ann", "s4", "another gateway's ann"), q("c"), Asked)
+	r.ask(desk("bob", "s5", "g ann"), q("c"), Asked)
+	r.after(MaxLasting + time.Second)
+	r.ask(third, q("c"), Asked)
+}
+
 func TestOpenQuestionsAreBounded(t *testing.T) {
 	r := newRig(t)
 	for i := range MaxOpen {

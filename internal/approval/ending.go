@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -34,19 +35,27 @@ func (d *Desk) Close(ctx context.Context) error {
 	return d.End(ctx)
 }
 
-// End takes back everything that is open or granted in the session, whose questions are not
-// counted any longer: it asks no more.
+// End takes back everything that is open or granted in the session. Its questions go on being
+// counted, for sessions of the same scope that come after it.
 func (d *Desk) End(ctx context.Context) error {
 	return d.store.change(ctx, d.expired, func(t *table, now time.Time) (changed bool, err error) {
-		session := d.session()
-		_, changed = t.Sessions[session]
-		delete(t.Sessions, session)
+		scope := d.scope()
+		switch c := t.Sessions[scope]; {
+		case c == nil || c.Ended:
+		case d.opt.Scope == "" || d.opt.Scope == d.opt.Session: // nobody comes after it
+			delete(t.Sessions, scope)
+			changed = true
+		default:
+			c.Ended, changed = true, true
+		}
 		return d.revokeIn(t, now, "the session ended", func(*Approval) bool { return true }) || changed, nil
 	})
 }
 
-// session is what the questions of the desk's session are counted by.
-func (d *Desk) session() Key { return keyOf("session", d.opt.Caller, d.opt.Session) }
+// scope is what the questions of the desk's session are counted by.
+func (d *Desk) scope() Key {
+	return keyOf("session", d.opt.Caller, cmp.Or(d.opt.Scope, d.opt.Session))
+}
 
 func (d *Desk) revoke(ctx context.Context, why string, which func(*Approval) bool) error {
 	return d.store.change(ctx, d.expired, func(t *table, now time.Time) (changed bool, err error) {

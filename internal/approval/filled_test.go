@@ -34,6 +34,30 @@ func TestSessionsThatAskedAndEndedLeaveNothingBehind(t *testing.T) {
 	r.ask(r.desk(), q, Asked)
 }
 
+// Of sessions that have ended the count is dropped that is the oldest, and only where another
+// has no room.
+func TestCountsOfEndedSessionsGoOldestFirst(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	tab := &table{Sessions: map[Key]*counted{}}
+	for i := range maxSessions {
+		tab.Sessions[keyOf(fmt.Sprint(i))] = &counted{Questions: 1, Last: now.Add(time.Duration(i) * time.Second), Ended: i == 7 || i == 5}
+	}
+	for _, c := range []struct {
+		session string
+		full    bool
+		gone    string
+	}{{"3", false, ""}, {"new", false, "5"}, {"newer", false, "7"}, {"newest", true, ""}} {
+		before := len(tab.Sessions)
+		full := tab.full(keyOf(c.session))
+		if full != c.full || c.gone != "" && tab.Sessions[keyOf(c.gone)] != nil || c.gone == "" && len(tab.Sessions) != before {
+			t.Errorf("%s: full %v, %d sessions of %d", c.session, full, len(tab.Sessions), before)
+		}
+		if !full && !tab.count(keyOf(c.session), 9, now) {
+			t.Errorf("%s is not counted", c.session)
+		}
+	}
+}
+
 // What is over is kept to say what became of it; what nobody is shown any more is not.
 func TestWhatIsOverTakesNoRoom(t *testing.T) {
 	r := newRig(t)

@@ -76,3 +76,28 @@ func (s *Store) stateKey(ctx context.Context) (key []byte, err error) {
 	})
 	return key, err
 }
+
+// RequestState is the requestState of an input_required result that asks an open question.
+func (d *Desk) RequestState(ctx context.Context, a Approval) (string, error) {
+	key, err := d.store.stateKey(ctx)
+	if err != nil {
+		return "", err
+	}
+	return sealState(key, a.ID, d.opt.Caller, a.Bound, a.Expires), nil
+}
+
+// Resume returns the id of the question that a requestState asks, if r asks the same: another
+// destination, argument, tool or upstream is [ErrState]. Whether it is still open is for
+// [Desk.Answer] to find.
+func (d *Desk) Resume(ctx context.Context, state string, r Request) (id string, err error) {
+	b, why := bind(d.opt.Caller, d.opt.Session, r, d.settings.Load().BindCall)
+	if why != nil {
+		return "", ErrState
+	}
+	key, err := d.store.stateKey(ctx)
+	if err != nil {
+		return "", err
+	}
+	k, _ := b.key(nil)
+	return openState(key, state, d.opt.Caller, k, d.store.opt.Now())
+}

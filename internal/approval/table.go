@@ -39,10 +39,11 @@ type table struct {
 	Guesses   []time.Time // wrong codes
 }
 
-// counted are the questions of one session.
+// counted are the questions of one scope.
 type counted struct {
 	Questions int
 	Last      time.Time
+	Ended     bool `json:",omitempty"` // no session of it has asked since one has ended
 }
 
 func readTable(content []byte) (*table, error) {
@@ -200,21 +201,33 @@ func (t *table) room() bool {
 	return true
 }
 
-// full reports that the questions of another session cannot be counted.
-func (t *table) full(session Key) bool {
-	return t.Sessions[session] == nil && len(t.Sessions) >= maxSessions
+// full reports that the questions of another scope cannot be counted. Of those that have ended
+// the oldest makes room.
+func (t *table) full(scope Key) bool {
+	if t.Sessions[scope] != nil || len(t.Sessions) < maxSessions {
+		return false
+	}
+	var oldest Key
+	var ended *counted
+	for k, c := range t.Sessions {
+		if c.Ended && (ended == nil || c.Last.Before(ended.Last)) {
+			oldest, ended = k, c
+		}
+	}
+	delete(t.Sessions, oldest)
+	return ended == nil
 }
 
-// count adds a question to a session's, unless that has had its most.
-func (t *table) count(session Key, most int, now time.Time) bool {
-	c := t.Sessions[session]
+// count adds a question to a scope's, unless that has had its most.
+func (t *table) count(scope Key, most int, now time.Time) bool {
+	c := t.Sessions[scope]
 	if c == nil {
 		c = &counted{}
-		t.Sessions[session] = c
+		t.Sessions[scope] = c
 	}
 	if c.Questions >= most {
 		return false
 	}
-	c.Questions, c.Last = c.Questions+1, now
+	c.Questions, c.Last, c.Ended = c.Questions+1, now, false
 	return true
 }

@@ -29,7 +29,7 @@ const (
 type Trusted struct {
 	ID          string // 8 hexadecimal digits
 	Destination string // as trusted_destinations take it
-	Tool        string `json:",omitempty"` // a tool, or upstream/tool; "": every tool
+	Tool        string `json:",omitempty"` // upstream/tool; "": every tool
 	Because     string
 	Added       time.Time
 	Expires     time.Time `json:",omitzero"` // zero: never
@@ -54,10 +54,17 @@ func (t Trusted) Check() error {
 		return errors.New("say why it is trusted: in half a year nobody else knows")
 	case len(t.Because) > maxBecause:
 		return fmt.Errorf("the reason is longer than %d bytes", maxBecause)
-	case len(t.Tool) > maxToolName || strings.HasPrefix(t.Tool, "/") || strings.HasSuffix(t.Tool, "/"):
-		return errors.New("write the tool's name, or upstream/tool")
+	case len(t.Tool) > maxToolName || t.Nowhere():
+		return errors.New("write the tool as SERVER/TOOL: another server's tool of that name is another tool")
 	}
 	return nil
+}
+
+// Nowhere reports that the entry is for a tool and does not say of which server. It trusts for
+// none: any server can give a tool of its own that name.
+func (t Trusted) Nowhere() bool {
+	upstream, tool, _ := strings.Cut(t.Tool, "/")
+	return t.Tool != "" && (upstream == "" || tool == "")
 }
 
 // entry is what the engine is given.
@@ -67,12 +74,10 @@ func (t Trusted) entry() (sallyport.TrustedDestination, error) {
 		return sallyport.TrustedDestination{}, err
 	}
 	e := sallyport.TrustedDestination{
-		Pattern: p, Tool: t.Tool, Expires: t.Expires,
+		Pattern: p, Expires: t.Expires,
 		Name: fmt.Sprintf("your trust list (entry %s: %s)", t.ID, quote.Text(t.Because, 80)),
 	}
-	if upstream, tool, ok := strings.Cut(t.Tool, "/"); ok {
-		e.Upstream, e.Tool = upstream, tool
-	}
+	e.Upstream, e.Tool, _ = strings.Cut(t.Tool, "/")
 	return e, nil
 }
 
@@ -213,7 +218,7 @@ func (r *trustReader) read() ([]sallyport.TrustedDestination, error) {
 	now := r.s.opt.Now()
 	var all []sallyport.TrustedDestination
 	for _, t := range list {
-		if t.Over(now) {
+		if t.Over(now) || t.Nowhere() {
 			continue
 		}
 		e, err := t.entry()

@@ -53,6 +53,28 @@ func TestTrustList(t *testing.T) {
 	}
 }
 
+// Entries that earlier versions made for a tool of any server hold for none: a server that comes
+// later would get what was meant for another. They stay on the list, to be seen and removed.
+func TestTrustForAToolOfNoServer(t *testing.T) {
+	r := newRig(t)
+	s := r.store()
+	err := s.changeTrust(t.Context(), func([]Trusted) ([]Trusted, error) {
+		return []Trusted{
+			{ID: "1", Destination: "bob@partner.example", Tool: "send_email", Because: "b", Added: start},
+			{ID: "2", Destination: "bob@partner.example", Tool: "mail/a/b", Because: "b", Added: start},
+		}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Trusted(nil)(); len(got) != 1 || got[0].Upstream != "mail" || got[0].Tool != "a/b" {
+		t.Errorf("%+v", got)
+	}
+	if all, err := s.TrustList(t.Context()); err != nil || len(all) != 2 || !all[0].Nowhere() || all[1].Nowhere() {
+		t.Errorf("%+v %v", all, err)
+	}
+}
+
 func TestTrustOfTheFuture(t *testing.T) {
 	e := Trusted{Added: start}
 	if !e.Over(start.Add(-time.Hour)) || e.Over(start.Add(-time.Second)) || e.Over(start.Add(1000*time.Hour)) {
@@ -72,6 +94,8 @@ func TestTrustThatIsNotTaken(t *testing.T) {
 		"a huge one":     {Destination: strings.Repeat("a", MaxDestination+1), Because: "b"},
 		"a huge reason":  {Destination: "bob@partner.example", Because: strings.Repeat("b", maxBecause+1)},
 		"half a tool":    {Destination: "bob@partner.example", Because: "b", Tool: "mail/"},
+		"no server":      {Destination: "bob@partner.example", Because: "b", Tool: "send_email"},
+		"a nameless one": {Destination: "bob@partner.example", Because: "b", Tool: "/send_email"},
 	} {
 		if _, err := s.Trust(t.Context(), e, ok); err == nil {
 			t.Errorf("%s is trusted", name)

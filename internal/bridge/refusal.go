@@ -27,7 +27,9 @@ func (r *Refusal) Error() string { return r.Reason }
 // Answer is the refusal as the answer to the request with this id. Its text begins with
 // mcp.Said.
 func (r *Refusal) Answer(id mcp.ID) mcp.Message {
-	return built(mcp.ErrorResponse(id, r.Code, mcp.Said+r.Reason, r.Data))
+	m := built(mcp.ErrorResponse(id, r.Code, mcp.Said+r.Reason, r.Data))
+	m.Own = true
+	return m
 }
 
 func refuse(code int, reason string) *Refusal { return &Refusal{Code: code, Reason: reason} }

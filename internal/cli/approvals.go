@@ -82,14 +82,14 @@ func (f *fleet) addAsking(o fleetOptions) error {
 	return nil
 }
 
-// wrapDesk is where wrap asks about the calls of its one session.
-func wrapDesk(own own, cfg *config.Config, session string, record *audit.Log, log *slog.Logger) (*approval.Desk, error) {
+// wrapDesk is where wrap asks about the calls of its one session, which is one of a scope.
+func wrapDesk(own own, cfg *config.Config, session, scope string, record *audit.Log, log *slog.Logger) (*approval.Desk, error) {
 	store, err := approvalStore(own)
 	if err != nil {
 		return nil, err
 	}
 	o := approval.DeskOptions{
-		Caller: localCaller, Session: session, Listed: true, Settings: askSettings(cfg.Approvals), Redaction: auditOptions(cfg.Audit).Redaction,
+		Caller: localCaller, Session: session, Scope: scope, Listed: true, Settings: askSettings(cfg.Approvals), Redaction: auditOptions(cfg.Audit).Redaction,
 		Notify: askNotifier(cfg.Approvals, log), Record: recorder(record),
 	}
 	if record != nil {

@@ -1,28 +1,18 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"net/http"
 	"os"
-	"reflect"
 	"slices"
-	"time"
 
 	"github.com/sallyport-dev/sallyport"
-	"github.com/sallyport-dev/sallyport/confine"
-	"github.com/sallyport-dev/sallyport/confine/osresolve"
 	"github.com/sallyport-dev/sallyport/contract"
 	"github.com/sallyport-dev/sallyport/internal/config"
 	"github.com/sallyport-dev/sallyport/internal/gateway"
 	"github.com/sallyport-dev/sallyport/internal/lint"
-	"github.com/sallyport-dev/sallyport/internal/pins"
-	"github.com/sallyport-dev/sallyport/internal/strictyaml"
 	"github.com/sallyport-dev/sallyport/internal/token"
-	"github.com/sallyport-dev/sallyport/internal/upstream"
 	"github.com/sallyport-dev/sallyport/policy"
 )
 
@@ -39,13 +29,6 @@ type fleet struct {
 	trusting  map[string]*sallyport.Engine // the same with the user's own trust list
 	dryRun    map[string]bool              // by policy
 	tokens    []token.Entry
-}
-
-// kept is an upstream and what it was made from. One that a reload does not change keeps
-// its conversations.
-type kept struct {
-	from *config.Upstream
-	gateway.Upstream
 }
 
 // fleetOptions are what stands in no file.
@@ -127,184 +110,6 @@ func (f *fleet) ready() error {
 	return unreachableRules(f.cfg)
 }
 
-// addUpstreams makes those that are new or changed, and takes the others over.
-func (f *fleet) addUpstreams(o fleetOptions) (err error) {
-	defer func() {
-		if err != nil {
-			f.closeNew(o.before)
-		}
-	}()
-	store, err := pinStore(f.own)
-	if err != nil {
-		return err
-	}
-	for _, u := range f.cfg.Upstreams {
-		k := kept{from: u, Upstream: gateway.Upstream{Name: u.Name, Shared: u.Shared}}
-		if o.before != nil {
-			if b, ok := o.before.kept[u.Name]; ok && sameServer(b.from, u, o.before.timeout(b.from), f.timeout(u)) {
-				k.Server = b.Server
-			}
-		}
-		pinned := pins.URL(u.URL)
-		if u.Transport == config.Stdio {
-			pinned = pins.Command(command(u))
-		}
-		if k.Pins, err = store.Book(pinned, u.Name); err != nil {
-			return err
-		}
-		if k.Server == nil {
-			if k.Server, err = upstream.New(f.upstreamOptions(u, o)); err != nil {
-				return fmt.Errorf("%s: the upstream %s: %w", u.Source, u.Name, err)
-			}
-		}
-		f.kept[u.Name] = k
-		f.options.Upstreams = append(f.options.Upstreams, k.Upstream)
-	}
-	return nil
-}
-
-func command(u *config.Upstream) []string { return append([]string{u.Command}, u.Args...) }
-
-func (f *fleet) timeout(u *config.Upstream) time.Duration {
-	return cmp.Or(u.Timeout, f.cfg.Server.UpstreamTimeout)
-}
-
-// sameServer reports that nothing differs that a conversation depends on. What a variable
-// brings in counts, and so does what the gateway's own environment does.
-func sameServer(a, b *config.Upstream, timeoutA, timeoutB time.Duration) bool {
-	x, y := *a, *b
-	x.Source, y.Source, x.Timeout, y.Timeout = "", "", timeoutA, timeoutB
-	return reflect.DeepEqual(x, y)
-}
-
-// defaultIdle is after how long without a message a conversation with an upstream ends.
-const defaultIdle = 15 * time.Minute
-
-func (f *fleet) upstreamOptions(u *config.Upstream, o fleetOptions) upstream.Options {
-	opt := upstream.Options{
-		Name: u.Name, Timeout: f.timeout(u), StartTimeout: u.StartTimeout, Idle: cmp.Or(u.Idle, defaultIdle), MaxConns: u.MaxSessions,
-		MaxMessage: o.maxMessage, Log: o.log,
-	}
-	if u.Transport == config.HTTP {
-		opt.URL, opt.CAFile, opt.Header = u.URL, u.CAFile, http.Header{}
-		for _, h := range u.Headers {
-			opt.Header.Set(h.Name, h.Value)
-		}
-		return opt
-	}
-	opt.Command, opt.Args, opt.Dir = u.Command, u.Args, u.Cwd
-	opt.Env = []string{} // not nil: that would be everything
-	for _, name := range u.InheritEnv {
-		if v, ok := os.LookupEnv(name); ok {
-			opt.Env = append(opt.Env, name+"="+v)
-		}
-	}
-	for _, s := range u.Env {
-		opt.Env = append(opt.Env, s.Name+"="+s.Value)
-	}
-	return opt
-}
-
-// addEngines makes one engine for each policy, and says who may call.
-func (f *fleet) addEngines(o fleetOptions) error {
-	place, err := f.places(o.log)
-	if err != nil {
-		return err
-	}
-	doubts, err := o.doubts(f.cfg.Server)
-	if err != nil {
-		return err
-	}
-	if err := f.addAsking(o); err != nil {
-		return err
-	}
-	trusted := trustList(f.own, o.log)
-	names := []string{""}
-	names = append(names, slices.Sorted(maps.Keys(f.cfg.Policies))...)
-	for _, name := range names {
-		pol, err := f.cfg.Policy(name)
-		if err != nil {
-			continue // "" where there are several: whoever wants it is told then
-		}
-		if f.engines[pol.Name()] != nil {
-			continue
-		}
-		f.dryRun[pol.Name()] = o.dryRun || dryByFile(f.cfg, pol)
-		with := sallyport.Options{DryRun: o.dryRun, Doubts: doubts, Place: place, Resolve: osresolve.Resolve}
-		if f.engines[pol.Name()], err = newEngine(f.cfg, pol, f.contracts, with); err != nil {
-			return err
-		}
-		with.Trusted = trusted
-		if f.trusting[pol.Name()], err = newEngine(f.cfg, pol, f.contracts, with); err != nil {
-			return err
-		}
-	}
-	for _, t := range f.cfg.Tokens {
-		c, err := f.caller(t.Name, t.Policy)
-		if err != nil {
-			return err
-		}
-		// The list is the user's. Whose callers others are is not known, but where the user
-		// says that a person sits at the client.
-		if c.AskClient = t.AskClient; !c.AskClient && o.http {
-			c.Engine, c.Listed = f.engines[c.Policy.Name()], false
-		}
-		f.tokens = append(f.tokens, token.Entry{Name: t.Name, SHA256: t.SHA256, Expires: t.Expires, Value: c})
-	}
-	f.finish(o)
-	return nil
-}
-
-// caller binds a name to a policy.
-func (f *fleet) caller(name, policyName string) (gateway.Caller, error) {
-	pol, err := f.cfg.Policy(policyName)
-	if err != nil {
-		return gateway.Caller{}, err
-	}
-	return gateway.Caller{
-		Name: name, Policy: pol, Engine: f.trusting[pol.Name()], Listed: true, DryRun: f.dryRun[pol.Name()], Decides: decides(f.cfg, pol),
-	}, nil
-}
-
-// tokenCaller is the caller that a token names, if the token holds.
-func (f *fleet) tokenCaller(name string, now time.Time) (gateway.Caller, error) {
-	var known []string
-	for _, t := range f.cfg.Tokens {
-		known = append(known, t.Name)
-		switch {
-		case t.Name != name:
-		case !t.Expires.IsZero() && !now.Before(t.Expires):
-			return gateway.Caller{}, fmt.Errorf("the token %s has expired", strictyaml.Quote(name))
-		default:
-			return f.caller(name, t.Policy)
-		}
-	}
-	return gateway.Caller{}, fmt.Errorf("there is no token %s%s", strictyaml.Quote(name), strictyaml.Hint(name, known))
-}
-
-// places says of each upstream where it may write. A server elsewhere has another file
-// system: its paths are compared as they are written.
-func (f *fleet) places(log *slog.Logger) (func(string) (*confine.Root, confine.Resolver), error) {
-	roots := make(map[string]*confine.Root, len(f.cfg.Upstreams))
-	here := make(map[string]bool, len(f.cfg.Upstreams))
-	for _, u := range f.cfg.Upstreams {
-		if u.Transport != config.Stdio {
-			continue
-		}
-		here[u.Name] = true
-		var err error
-		if roots[u.Name], err = writeRoots(command(u), f.contracts, log.With("upstream", u.Name)); err != nil {
-			return nil, fmt.Errorf("%s: %w", u.Source, err)
-		}
-	}
-	return func(name string) (*confine.Root, confine.Resolver) {
-		if !here[name] {
-			return nil, nil
-		}
-		return roots[name], osresolve.Resolve
-	}, nil
-}
-
 func (f *fleet) finish(o fleetOptions) {
 	s := f.cfg.Server
 	f.options.Name, f.options.Version, f.options.Instructions = s.Name, programVersion(), s.Instructions
@@ -314,16 +119,6 @@ func (f *fleet) finish(o fleetOptions) {
 	}[s.Namespace]
 	f.options.AuditContinue, f.options.Log = f.cfg.Audit.ContinueOnFailed, o.log
 	f.options.Drain, f.options.MaxMessage = s.DrainTimeout, o.maxMessage
-}
-
-// closeNew ends the upstreams that a fleet does not share with the one before: it is given
-// up, or the other one is.
-func (f *fleet) closeNew(before *fleet) {
-	for name, k := range f.kept {
-		if before == nil || before.kept[name].Server != k.Server {
-			closeServer(k.Server)
-		}
-	}
 }
 
 // unreachableRules finds rules that name tools as their server does, where the client sees

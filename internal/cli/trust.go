@@ -39,6 +39,8 @@ being checked, and so does what a call carries.
 DESTINATION is what trusted_destinations takes: an address, "*@example.com", a host,
 "*.example.com", a URL or a plain name. The entry ends after 90 days unless --for says
 otherwise; --for ever never ends it. It needs a terminal, where you are asked once more.
+--tool takes the server's name and the tool's, because other servers can have a tool of that
+name; where the configuration has one upstream alone, the tool's name is enough.
 Each entry, and each removal, is a record in the audit log. Gateways that run see it with the
 next call.
 
@@ -53,7 +55,7 @@ Exit codes: 0 it is on the list, 1 no terminal, or the list or the log cannot be
 			return trusted(trust(cmd.Context(), f, args[0], cmd.InOrStdin(), cmd.OutOrStdout()))
 		},
 	}
-	cmd.Flags().StringVar(&f.tool, "tool", "", "only for this `TOOL`, or UPSTREAM/TOOL")
+	cmd.Flags().StringVar(&f.tool, "tool", "", "only for this tool, as `SERVER/TOOL`")
 	cmd.Flags().StringVar(&f.period, "for", trustFor, "how `LONG`: 12h, 30d, or ever")
 	cmd.Flags().StringVar(&f.because, "because", "", "`TEXT` that says why, for you in half a year and for whoever reviews it")
 	f.logFlags(cmd)
@@ -143,13 +145,17 @@ func trust(ctx context.Context, f trustFlags, destination string, stdin io.Reade
 	if strings.TrimSpace(f.because) == "" {
 		return false, &exitError{code: 2, err: errors.New(`say why with --because "…": in half a year nobody else knows`)}
 	}
-	t := approval.Trusted{Destination: destination, Tool: f.tool, Because: f.because}
+	t := approval.Trusted{Destination: destination, Because: f.because}
 	if f.period != "ever" {
 		d, err := config.ParseDuration(f.period)
 		if err != nil || d <= 0 || d > trustMost {
 			return false, &exitError{code: 2, err: errors.New("--for takes a number and its unit, such as 12h or 30d, at most 3650d, or ever")}
 		}
 		t.Expires = time.Now().Add(d).Round(0)
+	}
+	var err error
+	if t.Tool, err = toolOfServer(f.tool, f.config); err != nil {
+		return false, err
 	}
 	if err := t.Check(); err != nil {
 		return false, err
@@ -183,6 +189,26 @@ func trust(ctx context.Context, f trustFlags, destination string, stdin io.Reade
 	}
 	fmt.Fprintf(who.out, "Trusted, entry %s.\n", t.ID)
 	return true, nil
+}
+
+// toolOfServer is a tool with its server in front: the one that was written, or the only one
+// that is configured.
+func toolOfServer(tool, configFile string) (string, error) {
+	if tool == "" || strings.Contains(tool, "/") {
+		return tool, nil
+	}
+	own, err := ownFiles(configFile, "", "")
+	if err != nil {
+		return "", err
+	}
+	cfg, _, err := loadFiles(loadOptions(), own.config, "")
+	if err != nil {
+		return "", fmt.Errorf("the configuration says which servers there are, and it does not load: %w", err)
+	}
+	if len(cfg.Upstreams) == 1 {
+		return cfg.Upstreams[0].Name + "/" + tool, nil
+	}
+	return "", &exitError{code: 2, err: fmt.Errorf("write --tool SERVER/%s: another server's tool of that name is another tool (the names of servers are in the configuration, or what wrap --name says)", quote.Text(tool, 64))}
 }
 
 func distrust(ctx context.Context, f trustFlags, which string, stdin io.Reader, stdout io.Writer) (bool, error) {
@@ -262,6 +288,9 @@ func trustText(w io.Writer, t approval.Trusted, now time.Time) {
 	tool := "every tool"
 	if t.Tool != "" {
 		tool = "tool " + quote.Value(t.Tool, 240)
+	}
+	if t.Nowhere() {
+		tool += " of no server, so nowhere: name one and remove this"
 	}
 	folded(w, "", strings.TrimSpace(t.ID+" "+quote.Value(t.Destination, 0)))
 	folded(w, "    ", tool+", "+until)

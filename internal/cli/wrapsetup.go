@@ -84,7 +84,8 @@ func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, e
 		return nil, err
 	}
 	id := newSessionID()
-	session, err := engine.Session(shared.options(id))
+	scope := shared.options(id)
+	session, err := engine.Session(scope)
 	if err != nil {
 		return nil, fmt.Errorf("what this client's other servers have shown cannot be read: %w; restart the client for a new session", err)
 	}
@@ -101,7 +102,7 @@ func prepareWrap(f wrapFlags, command []string, log *slog.Logger) (*wrapSetup, e
 		}
 		s.relay.Audit = s.log
 	}
-	if s.relay.Desk, err = wrapDesk(own, cfg, id, s.log, log); err != nil {
+	if s.relay.Desk, err = wrapDesk(own, cfg, id, scope.Doubt, s.log, log); err != nil {
 		return nil, err
 	}
 	sayStart(log, f, cfg, pol, dryRun, auditPath)

@@ -1,10 +1,13 @@
 package gateway
 
 import (
+	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/sallyport-dev/sallyport/audit"
 	"github.com/sallyport-dev/sallyport/internal/streamhttp"
 	"github.com/sallyport-dev/sallyport/internal/upstream"
 )
@@ -17,6 +20,13 @@ func TestAnApprovedCallThatWasNotTakenIsMadeAgain(t *testing.T) {
 			a := toolServer("a", "look")
 			(&forgetful{method: "tools/call", times: 1}).on(a)
 			o, _ := asking(t)
+			at := filepath.Join(t.TempDir(), "audit", "audit.jsonl")
+			log, err := audit.Open(at, audit.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer log.Close()
+			o.Audit = log
 			r := newRig(t, o, a)
 			k := r.stdio(person(t, "local"))
 			meta, more := "", ""
@@ -61,6 +71,20 @@ func TestAnApprovedCallThatWasNotTakenIsMadeAgain(t *testing.T) {
 			}
 			if n != 2 {
 				t.Errorf("%d calls reached the server, want the one that it did not take and the one that ran", n)
+			}
+			// What ran is found from the yes, both times.
+			var ran []string
+			for line := range strings.Lines(readFile(t, at)) {
+				var rec struct{ Event, Phase, Outcome, Approval string }
+				if err := json.Unmarshal([]byte(line), &rec); err != nil {
+					t.Fatal(err)
+				}
+				if rec.Event == "tools/call" && rec.Phase == "verdict" && rec.Outcome == "allowed" {
+					ran = append(ran, rec.Approval)
+				}
+			}
+			if len(ran) != 2 || ran[0] == "" || ran[1] != ran[0] {
+				t.Errorf("the verdicts that let it run name the approvals %q", ran)
 			}
 		})
 	}

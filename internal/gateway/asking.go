@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -23,7 +24,7 @@ func (s *session) newDesk(u *setup) *approval.Desk {
 		return nil
 	}
 	o := approval.DeskOptions{
-		Caller: s.name, Session: s.id, Listed: s.caller.Listed, Settings: u.Asking.Settings, Redaction: u.Asking.Redaction, Record: s.recordApproval,
+		Caller: s.name, Session: s.id, Scope: s.questionScope(), Listed: s.caller.Listed, Settings: u.Asking.Settings, Redaction: u.Asking.Redaction, Record: s.recordApproval,
 		Notify: func(a approval.Approval) {
 			if now := s.setup().Asking; now != nil && now.Notify != nil {
 				now.Notify(a)
@@ -34,6 +35,16 @@ func (s *session) newDesk(u *setup) *approval.Desk {
 		o.Log = u.Audit.Path()
 	}
 	return approval.NewDesk(u.Asking.Store, o)
+}
+
+// questionScope is what the caller's questions are counted by: what its doubt spans, so that a
+// client that connects anew is not asked anew. One that no other process shares is this gateway's.
+func (s *session) questionScope() string {
+	doubt := cmp.Or(s.caller.Session.Doubt, s.name)
+	if s.caller.Session.Shared {
+		return doubt
+	}
+	return s.g.id + " " + doubt
 }
 
 func (s *session) recordApproval(rec audit.Record) error {

@@ -4,12 +4,16 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/sallyport-dev/sallyport"
+	"github.com/sallyport-dev/sallyport/contract"
 	"github.com/sallyport-dev/sallyport/internal/approval"
+	"github.com/sallyport-dev/sallyport/internal/config"
 	"github.com/sallyport-dev/sallyport/internal/mcp"
 	"github.com/sallyport-dev/sallyport/internal/upstream"
 )
@@ -242,6 +246,82 @@ func TestAReloadAndTheGatewaysQuestion(t *testing.T) {
 	}
 	k.send(`{"jsonrpc":"2.0","id":"d","method":"tools/call","params":{"name":"look","arguments":{"x":1}}}`)
 	gatewaysQuestion(t, k.next(), "a", "look")
+	k.close()
+}
+
+// hooked is a log that calls on with each message before it is written.
+type hooked struct {
+	slog.Handler
+	on func(msg string)
+}
+
+func (h hooked) Handle(ctx context.Context, r slog.Record) error {
+	h.on(r.Message)
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h hooked) WithAttrs(as []slog.Attr) slog.Handler { return hooked{h.Handler.WithAttrs(as), h.on} }
+
+func (h hooked) WithGroup(name string) slog.Handler { return hooked{h.Handler.WithGroup(name), h.on} }
+
+// While a session changes over to another configuration, what was agreed to for the session
+// under the old one covers no call that the new one decides.
+func TestAYesForTheSessionDoesNotReachIntoAReload(t *testing.T) {
+	doubts := sallyport.NewDoubts(sallyport.DoubtOptions{})
+	caller := func(rules, decides string) Caller {
+		cfg, err := config.Load("test.yaml", []byte("version: 1\ntools:\n  send: {exfiltrating: true, sink_params: [to]}\n"), config.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, err := contract.NewSet(cfg.Contracts, contract.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := newCaller(t, "local", rules, doubts)
+		if c.Engine, err = sallyport.New(sallyport.Options{Policy: c.Policy, Contracts: set, Doubts: doubts}); err != nil {
+			t.Fatal(err)
+		}
+		c.Decides, c.AskClient = decides, true
+		return c
+	}
+	up := toolServer("a", "send")
+	o, _ := asking(t)
+	r := newRig(t, o, up)
+	var k *client
+	send := func(id int) string {
+		t.Helper()
+		k.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"send","arguments":{"to":"bob@partner.example"}}}`, id))
+		for {
+			if got := k.next(); !strings.Contains(got, "list_changed") {
+				return got
+			}
+		}
+	}
+	var amid string
+	opt := r.setup.Load().Options
+	opt.Log = slog.New(hooked{opt.Log.Handler(), func(msg string) {
+		if amid == "" && strings.Contains(msg, "'refuse' names the tool 'rread'") { // the engine is the new one
+			amid = "…"
+			amid = send(3)
+		}
+	}})
+	r.setup.Store(newSetup(opt, nil, r.opener))
+	k = r.stdio(caller("p: {default: allow}", "p1"))
+	k.initialize()
+	q := gatewaysQuestion(t, send(1), "a", "send")
+	k.send(`{"jsonrpc":"2.0","id":` + q.ID.Raw() + `,"result":{"action":"accept","content":{"allow":true,"remember":true}}}`)
+	if got := k.next(); !strings.Contains(got, "a ran") {
+		t.Fatalf("got %s", got)
+	}
+	if got := send(2); !strings.Contains(got, "a ran") {
+		t.Fatalf("the yes was not one for the session: %s", got)
+	}
+	next := caller("p: {default: allow, rules: [{name: refuse, effect: deny, tools: [rread]}]}", "p2")
+	if err := r.Reload(t.Context(), opt, func(string) (Caller, bool) { return next, true }); err != nil {
+		t.Fatal(err)
+	}
+	gatewaysQuestion(t, amid, "a", "send")
+	gatewaysQuestion(t, send(4), "a", "send")
 	k.close()
 }
 

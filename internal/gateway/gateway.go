@@ -62,6 +62,7 @@ func (u *setup) place(name string) *place {
 // Gateway is what all clients talk to. Safe for concurrent use.
 type Gateway struct {
 	setup    atomic.Pointer[setup]
+	id       string        // that no other has
 	listTime time.Duration // but for tests the constant
 	now      func() time.Time
 	// maxListBytes is, but for tests, the constant; listBytes is how many there are.
@@ -89,7 +90,7 @@ func New(o Options) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{
-		listTime: listTime, now: time.Now, maxListBytes: maxListBytes, quiet: make(chan struct{}), sessions: make(map[*session]struct{}), handshake: make(map[*streamhttp.Session]*session),
+		id: newSessionID(), listTime: listTime, now: time.Now, maxListBytes: maxListBytes, quiet: make(chan struct{}), sessions: make(map[*session]struct{}), handshake: make(map[*streamhttp.Session]*session),
 		stateless: make(map[string]statelessCaller),
 	}
 	g.setup.Store(newSetup(o, nil, openServer))

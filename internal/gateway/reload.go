@@ -95,6 +95,14 @@ func (u *setup) serves(server *upstream.Server) bool {
 
 // use makes a session decide by what its caller is decided by now. false: it cannot.
 func (s *session) use(c Caller) bool {
+	// Until the engine and what questions are bound to are both the new ones, a yes is one for
+	// neither: what was agreed to under the old configuration covers nothing that the new one
+	// decides.
+	between := s.currentCaller()
+	if between.Decides != c.Decides {
+		between.Decides += " before " + c.Decides
+	}
+	s.askFor(between)
 	notices, err := s.engine.Use(c.Engine)
 	if err != nil {
 		s.log.Error("a session cannot take the new configuration and ends", "error", err)
@@ -108,6 +116,13 @@ func (s *session) use(c Caller) bool {
 		}
 	}
 	s.reaskBy(s.setup())
+	s.askFor(c)
+	return true
+}
+
+// askFor makes what is recorded and asked in a session be a caller's, and in links that are
+// made later.
+func (s *session) askFor(c Caller) {
 	s.mu.Lock()
 	s.caller = c
 	links := append([]*link(nil), s.replaced...)
@@ -119,7 +134,6 @@ func (s *session) use(c Caller) bool {
 		<-l.built
 		l.relay.SetPolicy(relay.Rules{Policy: c.Policy, DryRun: c.DryRun, Decides: c.Decides, AskClient: c.AskClient})
 	}
-	return true
 }
 
 // swap takes out the links whose upstream is gone, forgets what was listed, and has new

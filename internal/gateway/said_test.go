@@ -47,6 +47,32 @@ func TestTheGatewaysOwnWordsAreMarked(t *testing.T) {
 	}
 }
 
+// What is said below the judgement, in the place of a server's answer, is the gateway's all the same:
+// it does not pass for what the server says.
+func TestTheGatewaysWordsInTheServersPlace(t *testing.T) {
+	for _, c := range []struct {
+		about   string
+		server  *server
+		shared  bool
+		request string
+		want    string
+	}{
+		{"a bridge", toolServer("a", "echo").stateless(), false, `"method":"logging/setLevel","params":{"level":"info"}`, "[sallyport] the server does not declare logging"},
+		{"a shared server", library("a", nil, nil, ""), true, `"method":"resources/subscribe","params":{"uri":"x://a"}`, "[sallyport] a shared server keeps no subscriptions"},
+	} {
+		r := newRig(t, Options{}, c.server)
+		if c.shared {
+			r.shareAll()
+		}
+		k := r.stdio(newCaller(t, "local", `p: {default: allow, rules: [{effect: allow, resources: ["*"]}]}`, nil))
+		k.initialize()
+		if got := k.call(`{"jsonrpc":"2.0","id":1,` + c.request + `}`); get(t, got, "error", "message") != c.want {
+			t.Errorf("%s: got %s", c.about, got)
+		}
+		k.close()
+	}
+}
+
 // What the gateway refuses is quoted without the secrets that stand in it.
 func TestRefusalsOfTheGatewayQuoteNoSecret(t *testing.T) {
 	r := newRig(t, Options{}, toolServer("a", "echo"), toolServer("b", "echo"))

@@ -163,6 +163,7 @@ func (v *view) Do(ctx context.Context, m mcp.Message, onMessage func(mcp.Message
 		if bad != nil {
 			return out, bad
 		}
+		out.Own = true
 		return out, nil
 	}
 	id := mcp.IntID(v.k.ids.Add(1))

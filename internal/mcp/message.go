@@ -52,6 +52,7 @@ type Message struct {
 	Result []byte // raw value, nil if absent
 	Error  []byte // raw object, nil if absent
 	Extra  bool   // the envelope has members besides those above, in Raw only
+	Own    bool   // this program built it in the place of one that a server sends: its words are no server's
 }
 
 // ParseError is why a frame is no message. It is safe to print and to send.

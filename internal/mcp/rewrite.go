@@ -35,6 +35,7 @@ func Rewrite(m Message, edits ...Edit) (Message, error) {
 	if reason != "" {
 		return Message{}, errRewritten
 	}
+	rewritten.Own = m.Own
 	return rewritten, nil
 }
 

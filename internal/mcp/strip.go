@@ -23,6 +23,7 @@ func StripReserved(m Message) Message {
 	c.out = append(c.out, c.src[c.done:]...)
 	e := envelope{raw: c.out}
 	stripped, _ := e.decode()
+	stripped.Own = m.Own
 	return stripped
 }
 

@@ -28,6 +28,7 @@ type call struct {
 	state    [32]byte
 	again    bool // carries a requestState
 
+	meta     []byte    // raw, in the frame; nil once it was read
 	token    []byte    // the client's progress token, raw; nil: it wants no progress
 	client   string    // of a stateless request: its client's name
 	elicits  bool      // a stateless request says that its client can be asked
@@ -182,6 +183,7 @@ const whyEnded = "the relay has ended"
 // not begun either when nothing is open any more after Drain, and the end would cut it off.
 func (r *Relay) Offer(ctx context.Context, m mcp.Message, elsewhere bool) (taken bool) {
 	c := &call{id: m.ID, method: m.Method, ctx: ctx, m: m, arrived: time.Now(), large: len(m.Raw) > maxAskedFrame}
+	c.readsMeta(m)
 	why, answer := r.register(c, elsewhere)
 	if why == whyEnded {
 		return false
@@ -206,10 +208,10 @@ func (r *Relay) clientRequest(c *call, m mcp.Message, why string, answer bool) {
 		r.mu.Unlock()
 	}
 	c.modern = version >= mcp.V20260728
-	c.trace = traceOf(m)
-	if r.opt.Desk != nil && r.rules.Load().AskClient {
-		c.readsMeta(m)
+	if c.modern && c.meta != nil && r.opt.Desk != nil && r.rules.Load().AskClient {
+		c.readsClient()
 	}
+	c.meta = nil // or the frame would be kept
 
 	if !mcp.Known(mcp.ToServer, mcp.Request, m.Method) {
 		c.method, c.target = unknownMethod, m.Method

@@ -15,6 +15,7 @@ type Untaken struct {
 	// Decision is the one that is continued, 0 if none was made. Whoever does not give the
 	// request to another relay forgets it.
 	Decision sallyport.DecisionID
+	Approval string // the yes that the decision goes by; "": none
 }
 
 // NotTaken says that the server took nothing of a request, because it has lost the
@@ -37,7 +38,7 @@ func (r *Relay) NotTaken(m mcp.Message) []Untaken {
 	r.recordOutcome(c, outcome{name: "error", detail: "the server had lost the session and did not take it: it is made again in another"})
 	r.releaseWrite(c)
 	r.finished(c)
-	return []Untaken{{m, c.decision.ID}}
+	return []Untaken{{m, c.decision.ID, c.approval}}
 }
 
 // listNotTaken gives back the calls that wait for a list.
@@ -51,7 +52,7 @@ func (r *Relay) listNotTaken(l *listing) (back []Untaken) {
 	for _, c := range held {
 		if r.calls[c.id.Key()] == c {
 			delete(r.calls, c.id.Key())
-			back = append(back, Untaken{Message: c.m})
+			back = append(back, Untaken{c.m, c.decision.ID, c.approval})
 			given = append(given, c)
 		}
 		r.dropFrame(c)
@@ -67,7 +68,8 @@ func (r *Relay) listNotTaken(l *listing) (back []Untaken) {
 // is charged once.
 func (r *Relay) OfferAgain(ctx context.Context, u Untaken) (taken bool) {
 	c := &call{id: u.Message.ID, method: u.Message.Method, ctx: ctx, m: u.Message, arrived: time.Now(), large: len(u.Message.Raw) > maxAskedFrame}
-	c.decision.ID = u.Decision
+	c.decision.ID, c.approval = u.Decision, u.Approval
+	c.readsMeta(u.Message)
 	why, answer := r.register(c, false)
 	if why == whyEnded {
 		return false

@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -308,45 +307,4 @@ func (r *Relay) through(c *call) string {
 		return ""
 	}
 	return "whoever sits at the client " + quote.Value(name, 64)
-}
-
-// clientName reads the name in a clientInfo; "" if there is none.
-func clientName(info []byte) string {
-	f, err := mcp.Fields(info, "name")
-	if err != nil {
-		return ""
-	}
-	name, _ := mcp.Str(f[0])
-	return name[:min(len(name), 256)]
-}
-
-// progressToken reads a request's progress token, raw; nil if there is none.
-func progressToken(meta []byte) []byte {
-	f, err := mcp.Fields(meta, "progressToken")
-	if err != nil || f[0] == nil {
-		return nil
-	}
-	if _, err := mcp.ParseID(f[0]); err != nil {
-		return nil
-	}
-	return bytes.Clone(f[0])
-}
-
-// readsMeta takes from a request what asking its client needs.
-func (c *call) readsMeta(m mcp.Message) {
-	f, err := mcp.Fields(m.Params, "_meta")
-	if err != nil || f[0] == nil {
-		return
-	}
-	c.token = progressToken(f[0])
-	if !c.modern {
-		return
-	}
-	if f, err = mcp.Fields(f[0], metaCapabilities, "io.modelcontextprotocol/clientInfo"); err != nil || f[0] == nil {
-		return
-	}
-	c.client = clientName(f[1])
-	if v, err := doc.Parse(f[0], doc.Limits{}); err == nil {
-		c.elicits = elicitsForms(v)
-	}
 }

@@ -130,25 +130,3 @@ func (r *Relay) told(c *call) sallyport.Decision {
 	}
 	return d
 }
-
-// traceOf is the trace that a request belongs to: traceparent in its _meta, as W3C Trace
-// Context has it. "" if there is none, or if it is malformed.
-func traceOf(m mcp.Message) string {
-	const version, id, rest = 3, 32, len("-0123456789abcdef-01")
-	f, err := mcp.Fields(m.Params, "_meta")
-	if err != nil || f[0] == nil {
-		return ""
-	}
-	if f, err = mcp.Fields(f[0], "traceparent"); err != nil {
-		return ""
-	}
-	s, ok := mcp.Str(f[0])
-	if !ok || len(s) < version+id+rest || s[2] != '-' || s[version+id] != '-' {
-		return ""
-	}
-	trace := s[version : version+id]
-	if strings.Trim(trace, "0123456789abcdef") != "" || strings.Trim(trace, "0") == "" {
-		return ""
-	}
-	return trace
-}

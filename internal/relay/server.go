@@ -188,11 +188,22 @@ func (r *Relay) serverNotification(m mcp.Message, about mcp.ID) {
 		if !r.serverCancels(m) {
 			return
 		}
+	case "notifications/progress":
+		if r.early(m) {
+			r.log.Warn("a notification of the server is dropped: it is about a call that it was not given", "method", m.Method)
+			return
+		}
 	}
 	named, err := r.namedWishes(m, m.Params, "params")
 	if err != nil {
 		r.log.Warn("a notification of the server is dropped: it cannot be read", "method", m.Method)
 		return
+	}
+	if m.Method == "notifications/tasks" {
+		if named, err = r.attributed(named, paramsOf(m), m.Params, "params"); err != nil {
+			r.log.Warn("a notification of the server is dropped: it cannot be read", "method", m.Method)
+			return
+		}
 	}
 	r.opt.ToClient(named, about)
 }
@@ -267,6 +278,14 @@ func (r *Relay) answer(c *call, m mcp.Message) {
 	r.observeAnswer(c, v, body, isError)
 	if !isError {
 		r.learn(c, v)
+	}
+	at := "result"
+	if isError {
+		at = "error"
+	}
+	if m, err = r.attributed(m, v, body, at); err != nil {
+		r.answerError(c, "the server's answer cannot be read")
+		return
 	}
 	if m, err = r.namedAnswer(m, v); err != nil {
 		r.answerError(c, "the server's questions cannot be read")

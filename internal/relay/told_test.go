@@ -62,8 +62,9 @@ func TestTraceOf(t *testing.T) {
 		if bad != nil {
 			t.Fatal(bad)
 		}
-		if got := traceOf(m); got != want {
-			t.Errorf("%s: %q, want %q", parent, got, want)
+		var c call
+		if c.readsMeta(m); c.trace != want {
+			t.Errorf("%s: %q, want %q", parent, c.trace, want)
 		}
 	}
 }

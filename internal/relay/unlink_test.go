@@ -71,12 +71,26 @@ func TestQuestionsHaveNoLinks(t *testing.T) {
 // The questions in an error have none either, and neither has the error's own message, which
 // clients show.
 func TestPagesThatAnErrorAsksForHaveNoLinks(t *testing.T) {
+	const link, shown = "[bank](https://evil.example)", "[bank] (https[:]//evil.example)"
+	for _, code := range []string{"-32042", "-32042.0", "-3.2042e4"} { // they are one number
+		e := newEnds(t, mailConfig, nil)
+		e.fromClient(`{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"p"}}`)
+		e.wantServer(`{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"p"}}`)
+		const pages = `{"jsonrpc":"2.0","id":3,"error":{"code":%s,"message":"m %s","data":{"elicitations":[{"mode":"url","message":"%s","url":"https://ok.example/"}]}}}`
+		e.fromServer(fmt.Sprintf(pages, code, link, link), mcp.ID{})
+		e.wantClient(fmt.Sprintf(pages, code, shown, "The server 'srv' asks: "+shown), "3")
+		e.fromClient(`{"jsonrpc":"2.0","id":4,"method":"prompts/get","params":{"name":"p"}}`)
+		e.wantServer(`{"jsonrpc":"2.0","id":4,"method":"prompts/get","params":{"name":"p"}}`)
+		const bare = `{"jsonrpc":"2.0","id":4,"error":{"code":%s,"message":"m %s"}}`
+		e.fromServer(fmt.Sprintf(bare, code, link), mcp.ID{})
+		e.wantClient(fmt.Sprintf(bare, code, shown), "4")
+	}
 	e := newEnds(t, mailConfig, nil)
 	e.fromClient(`{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"p"}}`)
 	e.wantServer(`{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"p"}}`)
-	const pages = `{"jsonrpc":"2.0","id":3,"error":{"code":-32042,"message":"m","data":{"elicitations":[{"mode":"url","message":"%s","url":"https://ok.example/"}]}}}`
-	e.fromServer(fmt.Sprintf(pages, "[bank](https://evil.example)"), mcp.ID{})
-	e.wantClient(fmt.Sprintf(pages, "The server 'srv' asks: [bank] (https[:]//evil.example)"), "3")
+	const other = `{"jsonrpc":"2.0","id":3,"error":{"code":-32041,"message":"see https://docs.example"}}`
+	e.fromServer(other, mcp.ID{})
+	e.wantClient(other, "3")
 }
 
 // A form's labels are a server's text as well: they end no line, move no cursor and turn nothing

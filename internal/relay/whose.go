@@ -28,7 +28,7 @@ func (r *Relay) namedQuestion(m mcp.Message) (mcp.Message, error) {
 }
 
 // codePageRequired is URLElicitationRequiredError of 2025-11-25: the client is to open pages.
-const codePageRequired = "-32042"
+var codePageRequired, _ = doc.FromGo(-32042)
 
 // namedAnswer is an answer with the server's name in each question that stands in it; v is
 // what it holds.
@@ -38,8 +38,16 @@ func (r *Relay) namedAnswer(m mcp.Message, v doc.Value) (mcp.Message, error) {
 		return m, nil
 	case m.Error == nil:
 		return r.namedWishes(m, m.Result, "result")
-	case v.Get("code").Number() != codePageRequired:
+	case !doc.Equal(v.Get("code"), codePageRequired):
 		return m, nil
+	}
+	if text, err := mcp.Fields(m.Error, "message"); err == nil {
+		said, _ := mcp.Str(text[0])
+		if broken, err := doc.FromGo(unlinked(said)); err == nil && broken.String() != said {
+			if m, err = mcp.Rewrite(m, mcp.Edit{Path: []string{"error", "message"}, Value: broken.AppendJSON(nil)}); err != nil {
+				return m, err
+			}
+		}
 	}
 	data, err := mcp.Fields(m.Error, "data")
 	if err != nil || data[0] == nil {

@@ -199,6 +199,19 @@ func TestFindings(t *testing.T) {
 	dry := call("a", "deny", "policy", "dry-run-allowed")
 	changed := func(log []byte) []byte { return []byte(strings.Replace(string(log), `"local"`, `"other"`, 1)) }
 	cut := func(log []byte) []byte { return log[strings.IndexByte(string(log), '\n')+1:] }
+	question := func(id string) audit.Record {
+		return audit.Record{Event: "approval", Phase: "asked", Approval: id, Upstream: "desk", Target: "a", Outcome: "asked"}
+	}
+	again := func(id string) audit.Record { // the same question, of a call that is made again while it is open
+		r := call("a", "ask", "approval", "asked")
+		r.Approval = id
+		return r
+	}
+	answer := func(id string) audit.Record {
+		r := yes
+		r.Approval = id
+		return r
+	}
 	for _, c := range []struct {
 		name, conf string
 		tools      map[string]string
@@ -240,7 +253,9 @@ func TestFindings(t *testing.T) {
 		{"pin", rules, nil, writeLog(t, ran, audit.Record{Event: "pin", Target: "a", Outcome: "denied"}), Medium, "definition changed", "once"},
 		{"first pin", rules, nil, writeLog(t, ran, audit.Record{Event: "pin", Detail: "6 tools pinned"}), 0, "definition changed", ""},
 		{"reload refused", rules, nil, writeLog(t, ran, audit.Record{Event: "config", Outcome: "error"}), Medium, "configuration refused", "1 reload"},
-		{"asked in vain", rules, nil, writeLog(t, call("a", "ask", "approval", "asked")), Low, "questions without an answer", "Asked about: 1. Answers in the log: 0."},
+		{"asked in vain", rules, nil, writeLog(t, call("a", "ask", "approval", "asked")), Low, "questions without an answer", "Questions: 1. Answers in the log: 0."},
+		{"asked again and again", rules, nil, writeLog(t, question("1"), again("1"), again("1"), again("1"), answer("1")), 0, "questions without an answer", ""},
+		{"asked again in vain", rules, nil, writeLog(t, question("1"), again("1"), again("1"), question("2"), again("2"), answer("1")), Low, "questions without an answer", "Questions: 2. Answers in the log: 1."},
 		{"lint", "audit: {sync: none}\n" + rules, nil, nil, Note, "SP507 not forced to disk", ""},
 		{"other policy", rules, nil, writeLog(t, ran), Medium, "another policy", "No call was decided"},
 	} {

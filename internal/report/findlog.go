@@ -33,9 +33,9 @@ func (b *builder) findLog() {
 		return
 	}
 	b.findOtherPolicy()
-	asked := b.log.Total.Decided.Asked
-	if answers := b.log.Approvals.Yes + b.log.Approvals.No; asked > answers {
-		b.add(Low, "questions without an answer", sayf("Asked about: %d. Answers in the log: %d. What nobody answered did not run.", asked, answers), numbers(b.questions()), say("See that a person can be reached, or write a rule."))
+	asked := b.at.of(opened)
+	if answers := b.log.Approvals.Yes + b.log.Approvals.No; asked.n > answers {
+		b.add(Low, "questions without an answer", sayf("Questions: %d. Answers in the log: %d. What nobody answered did not run.", asked.n, answers), numbers(asked), say("See that a person can be reached, or write a rule."))
 	}
 	if bad := b.at.of(notLoaded); bad.n > 0 {
 		b.add(Medium, "configuration refused", sayf("%s refused a new configuration and went on with the old one.", count(int(bad.n), "reload")), numbers(bad), say("Run sallyport validate on the file.")) //nolint:gosec // a count

@@ -32,6 +32,7 @@ const (
 	wasRedacted evidence = "redacted"
 	pinned      evidence = "pinned"
 	unpinned    evidence = "not pinned"
+	opened      evidence = "asked" // questions, each once: a call that is made again while one is open asks nothing new
 	saidYes     evidence = "yes"
 	saidNo      evidence = "no"
 	unanswered  evidence = "unanswered"
@@ -69,6 +70,8 @@ func (p *Pointers) Add(r *auditread.Record) {
 		switch r.Phase {
 		case "answered":
 			p.either(r.Outcome == "allowed", saidYes, saidNo, r.Seq)
+		case "asked":
+			p.point(opened, r.Seq)
 		case "expired", "revoked":
 			p.point(unanswered, r.Seq)
 		}
@@ -79,6 +82,9 @@ func (p *Pointers) verdict(r *auditread.Record) {
 	p.point(allVerdicts, r.Seq)
 	if args, left := r.Arguments(); left > 0 || bytes.Contains(args, []byte(`"redacted":"hmac-sha256:`)) || bytes.Contains(args, []byte("[redacted")) {
 		p.point(wasRedacted, r.Seq)
+	}
+	if r.Outcome == "asked" && r.Approval == "" { // by a program that asks in its own way
+		p.point(opened, r.Seq)
 	}
 	switch {
 	case r.Outcome == "dry-run-allowed":

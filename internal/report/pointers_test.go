@@ -40,6 +40,8 @@ func TestPointers(t *testing.T) {
 		{audit.Record{Event: "config", Outcome: "error"}, notLoaded},
 		{audit.Record{Event: "approval", Phase: "answered", Outcome: "allowed"}, saidYes},
 		{audit.Record{Event: "approval", Phase: "answered", Outcome: "denied"}, saidNo},
+		{audit.Record{Event: "approval", Phase: "asked", Approval: "a", Outcome: "asked"}, opened},
+		{call("a", "ask", "flow", "asked"), opened},
 		{audit.Record{Event: "approval", Phase: "expired", Outcome: "cancelled"}, unanswered},
 	} {
 		p := readLog(t, writeLog(t, c.record), noFilter).Pointers

@@ -14,8 +14,9 @@ var (
 	// ErrSessionLost: the server answered 404 to a request with a session id, or the stream
 	// of an HTTP+SSE server ended. A new session begins with initialize.
 	ErrSessionLost = errors.New("the server no longer knows the session")
-	// ErrNotTaken is the ErrSessionLost of a POST that was answered with 404: the server did
-	// nothing with the message.
+	// ErrNotTaken is the ErrSessionLost of a POST that was answered with 404, or that was not
+	// sent because the stream of an HTTP+SSE server had ended: the server did nothing with the
+	// message.
 	ErrNotTaken = fmt.Errorf("%w", ErrSessionLost)
 	// ErrNoStream: the server offers no GET stream.
 	ErrNoStream = errors.New("the server offers no stream of its own messages")

@@ -274,11 +274,11 @@ func (e *eventSession) do(ctx context.Context, k *call) (mcp.Message, error) {
 	return mcp.Message{}, fmt.Errorf("%w: the stream ended", ErrNoAnswer)
 }
 
-// send posts one message.
+// send posts one message. ErrNotTaken: the server knows the session no more.
 func (e *eventSession) send(ctx context.Context, m mcp.Message) error {
 	select {
 	case <-e.done:
-		return ErrSessionLost
+		return ErrNotTaken
 	default:
 	}
 	version := ""
@@ -295,7 +295,7 @@ func (e *eventSession) send(ctx context.Context, m mcp.Message) error {
 	}
 	if resp.StatusCode == http.StatusNotFound {
 		_ = resp.Body.Close()
-		return ErrSessionLost
+		return ErrNotTaken
 	}
 	return accept(resp, "")
 }

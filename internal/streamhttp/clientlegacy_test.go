@@ -28,6 +28,9 @@ func newLegacy(t testing.TB, endpoint string) *legacy {
 			case m.Method == "test/refused":
 				w.WriteHeader(400)
 				return
+			case m.Method == "test/lost":
+				w.WriteHeader(404)
+				return
 			case m.Method == "test/answered":
 				l.events <- data(progress)
 				l.events <- data(string(result(m.ID, "{}")))
@@ -137,15 +140,23 @@ func TestLegacyServer(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	// The end of the stream is the end of the session, and of what waits.
+	// A server that does not know the session did nothing with what was sent.
+	if err := do(`{"jsonrpc":"2.0","id":8,"method":"test/lost"}`); !errors.Is(err, ErrNotTaken) {
+		t.Error(err)
+	}
+	if err := c.Send(t.Context(), []byte(`{"jsonrpc":"2.0","method":"test/lost"}`)); !errors.Is(err, ErrNotTaken) {
+		t.Error(err)
+	}
+	// The end of the stream is the end of the session, and of what waits: that was taken.
 	go func() { never <- do(`{"jsonrpc":"2.0","id":7,"method":"test/never"}`) }()
 	waitFor(t, func() bool { return len(c.eventSession().copyWaiting()) == 1 })
 	l.events <- "end"
-	if err := <-never; !errors.Is(err, ErrNoAnswer) {
+	if err := <-never; !errors.Is(err, ErrNoAnswer) || errors.Is(err, ErrNotTaken) {
 		t.Error(err)
 	}
-	if err := do(toolCall); !errors.Is(err, ErrSessionLost) {
-		t.Error(err)
+	before := l.count()
+	if err := do(toolCall); !errors.Is(err, ErrNotTaken) || l.count() != before {
+		t.Errorf("%v after %d requests", err, l.count()-before)
 	}
 	if err := c.Listen(t.Context(), nil); !errors.Is(err, ErrSessionLost) {
 		t.Error(err)

@@ -64,3 +64,61 @@ func TestWhatWasTakenIsNeverSaidToBeUntaken(t *testing.T) {
 		})
 	}
 }
+
+// An HTTP+SSE server too: what it does not know the session of, it did not take; what it was
+// working on may have been done.
+func TestWhatAnOldServerDidNotTake(t *testing.T) {
+	for _, taken := range []bool{false, true} {
+		events, held := make(chan string, 10), make(chan struct{})
+		s, _ := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = io.WriteString(w, "event: endpoint\ndata: /post\n\n")
+				w.(http.Flusher).Flush()
+				for {
+					select {
+					case e := <-events:
+						if e == "" {
+							return
+						}
+						_, _ = io.WriteString(w, "event: message\ndata: "+e+"\n\n")
+						w.(http.Flusher).Flush()
+					case <-r.Context().Done():
+						return
+					}
+				}
+			}
+			body, _ := io.ReadAll(r.Body)
+			m, _ := mcp.Parse(body)
+			switch {
+			case r.URL.Path != "/post":
+				w.WriteHeader(http.StatusMethodNotAllowed)
+			case m.Method == "initialize":
+				w.WriteHeader(http.StatusAccepted)
+				_, text := initialized(m)
+				events <- text
+			case m.Method == "test/call" && !taken:
+				w.WriteHeader(http.StatusNotFound)
+			default:
+				w.WriteHeader(http.StatusAccepted)
+				if m.Method == "test/call" {
+					close(held)
+				}
+			}
+		}), nil)
+		conn := open(t, s, onlyHandshake, nil)
+		if taken {
+			go func() {
+				<-held
+				events <- ""
+			}()
+		}
+		if _, err := conn.Do(t.Context(), req(1, "test/call", "{}"), nil); err == nil || errors.Is(err, ErrNotTaken) == taken {
+			t.Errorf("taken %v: %v", taken, err)
+		}
+		<-conn.Done()
+		if _, err := conn.Do(t.Context(), req(2, "test/call", "{}"), nil); !errors.Is(err, ErrNotTaken) {
+			t.Errorf("taken %v, one that was not sent: %v", taken, err)
+		}
+	}
+}
