@@ -117,7 +117,9 @@ func BenchmarkLookup(b *testing.B) {
 			{"unknown mail", false, func(i int) string { return fmt.Sprintf("nobody%d@never%d.example", i, i) }},
 			{"seen mail", true, func(int) string { return c.mail() }},
 			{"unknown url", false, func(i int) string { return fmt.Sprintf("https://www.never%d.example/path?x=%d", i, i) }},
-			{"unknown text", false, func(i int) string { return c.name() + " x" + strings.Map(func(r rune) rune { return r + 'a' - '0' }, strconv.Itoa(i)) }},
+			{"unknown text", false, func(i int) string {
+				return c.name() + " x" + strings.Map(func(r rune) rune { return r + 'a' - '0' }, strconv.Itoa(i))
+			}},
 			{"seen text", true, func(int) string { return c.name() + " " + c.name() }},
 		} {
 			ds := make([]Destination, 4096)
