@@ -48,10 +48,15 @@ func (e *ParseError) Error() string {
 // on names and text: no duplicate names, valid UTF-8, no lone surrogates). White
 // space around it is allowed, other data is not. The Value keeps no reference to
 // data. Errors are [*ParseError] and safe to print.
-func Parse(data []byte, lim Limits) (Value, error) {
+func Parse(data []byte, lim Limits) (Value, error) { return parse(data, "", lim) }
+
+// ParseText is [Parse] for text. Strings of the Value share the memory of s.
+func ParseText(s string, lim Limits) (Value, error) { return parse([]byte(s), s, lim) }
+
+func parse(data []byte, text string, lim Limits) (Value, error) {
 	p := parsers.Get().(*parser)
 	defer p.release()
-	p.data = data
+	p.data, p.win, p.shared = data, text, text != ""
 	p.lim = lim.withDefaults()
 	p.src = *bytes.NewBuffer(data)
 	p.dec.Reset(&p.src)
@@ -73,6 +78,9 @@ const (
 	// Verbatim text is copied in windows of this size rather than one by one: one
 	// allocation serves many short strings, and none keeps much more than itself alive.
 	window = 2 << 10
+	// The same for members, and for objects.
+	spareMembers = 32
+	spareObjects = 4
 	// Scratch space above these sizes is not kept for the next document.
 	keepScratch = 64 << 10
 	keepStack   = 1 << 10
@@ -93,10 +101,14 @@ type parser struct {
 
 	win      string // copy of data[winStart:winStart+len(win)]
 	winStart int
+	shared   bool // the copy is the text itself
 
 	list    []Value  // elements of the lists that are open, innermost last
 	members []Member // members of the objects that are open, innermost last
 	scratch []byte
+
+	spare   []Member // room for the members of objects
+	objects []kids   // and for what points to them
 }
 
 // release drops everything that belongs to the document.
@@ -104,6 +116,7 @@ func (p *parser) release() {
 	p.src = bytes.Buffer{}
 	p.dec.Reset(&p.src)
 	p.data, p.win, p.winStart, p.nodes = nil, "", 0, 0
+	p.spare, p.objects = nil, nil
 	p.list = recycle(p.list, keepStack)
 	p.members = recycle(p.members, keepStack)
 	if cap(p.scratch) > keepScratch {
@@ -187,9 +200,29 @@ func (p *parser) object(depth int) (Value, error) {
 	if _, err := p.dec.ReadToken(); err != nil {
 		return Value{}, err
 	}
-	v := objectOf(append([]Member(nil), p.members[base:]...))
+	v := p.objectOf(p.members[base:])
 	p.members = p.members[:base]
 	return v, nil
+}
+
+// objectOf is objectOf for a copy of members. Small objects share an allocation with those
+// beside them.
+func (p *parser) objectOf(members []Member) Value {
+	n := len(members)
+	if n == 0 || n > spareMembers/2 {
+		return objectOf(append([]Member(nil), members...))
+	}
+	if n > len(p.spare) {
+		p.spare = make([]Member, max(n, min(p.nodes/2, spareMembers))) // little for a small document
+	}
+	if len(p.objects) == 0 {
+		p.objects = make([]kids, max(1, min(p.nodes/16, spareObjects)))
+	}
+	k := &p.objects[0]
+	k.members = p.spare[:n:n]
+	copy(k.members, members)
+	p.spare, p.objects = p.spare[n:], p.objects[1:]
+	return Value{kind: Object, kids: k}
 }
 
 func (p *parser) elements(depth int) (Value, error) {
@@ -246,7 +279,7 @@ func (p *parser) text(raw jsontext.Value) (string, error) {
 
 // verbatim copies data[from:to].
 func (p *parser) verbatim(from, to int) string {
-	if to-from > window/4 {
+	if to-from > window/4 && !p.shared {
 		return string(p.data[from:to])
 	}
 	if p.win == "" || from < p.winStart || to > p.winStart+len(p.win) {

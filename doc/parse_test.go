@@ -180,3 +180,23 @@ func BenchmarkParse(b *testing.B) {
 		})
 	}
 }
+
+// What is parsed as text is what is parsed as bytes, and is refused for the same reason.
+func TestParseTextIsParse(t *testing.T) {
+	row := `{"a":"x","b":{"c":[{"d":1},{},{"e":"\u00e9"}]},"long":"` + strings.Repeat("z", 1000) + `"}`
+	wide := `{"0":0`
+	for i := range 60 {
+		wide += fmt.Sprintf(`,"k%d":"v%d"`, i, i)
+	}
+	wide += "}"
+	for _, s := range []string{"", " ", "{", `{"a":1,"a":2}`, `["a" "b"]`, "\xff", `"\ud800"`, `[1] 2`, " " + row + "\n", wide, "[" + strings.Repeat(row+","+wide+",", 30) + "null]"} {
+		v, err := Parse([]byte(s), Limits{})
+		w, werr := ParseText(s, Limits{})
+		if fmt.Sprint(err) != fmt.Sprint(werr) || !Equal(v, w) {
+			t.Errorf("%.80q: %v as bytes, %v as text", s, err, werr)
+		}
+		if err == nil && string(w.AppendJSON(nil)) != strings.TrimSpace(strings.ReplaceAll(s, `\u00e9`, "é")) {
+			t.Errorf("%.80q came back as %.80q", s, w.AppendJSON(nil))
+		}
+	}
+}

@@ -76,6 +76,9 @@ func TestWriteThenParseIsEqual(t *testing.T) {
 		if !Equal(v, back) || !Equal(back, v) {
 			t.Fatalf("%s came back as %s", text, back.AppendJSON(nil))
 		}
+		if shared, err := ParseText(string(text), Limits{}); err != nil || !Equal(back, shared) {
+			t.Fatalf("%s as text came back as %s, %v", text, shared.AppendJSON(nil), err)
+		}
 		if again := back.AppendJSON(nil); string(again) != string(text) {
 			t.Fatalf("%s is written again as %s", text, again)
 		}

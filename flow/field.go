@@ -113,7 +113,14 @@ func granted(s string) (d Destination, named, ok bool) {
 // idText reports a value that can be an opaque id: one word that is no destination,
 // folded or not.
 func idText(s string) bool {
-	return s != "" && len(s) <= maxGrant && !strings.ContainsAny(s, "@./:") && hostileText(s) == "" &&
+	if s == "" || len(s) > maxGrant {
+		return false
+	}
+	plain := 0
+	for plain < len(s) && (alnum(s[plain]) || s[plain] == '-' || s[plain] == '_') {
+		plain++
+	}
+	return plain == len(s) || !strings.ContainsAny(s, "@./:") && hostileText(s) == "" &&
 		!strings.ContainsAny(Fold(s), "@./: ")
 }
 

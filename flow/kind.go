@@ -49,5 +49,6 @@ const (
 	holdsParty
 	holdsID
 	holdsWritten
+	holdsNamed
 	holdsAll = 1<<iota - 1
 )

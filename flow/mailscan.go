@@ -15,19 +15,35 @@ func (s *scanner) at(b []byte, p int) {
 	for r < len(b) && r-p < 3 && b[r] == ' ' {
 		r++
 	}
-	spaced := p-l+r-p > 1
+	spaced := r-l > 1
+	end := r
+	for end < len(b) && end-r < maxHost && chars[b[end]]&chrName != 0 {
+		end++
+	}
+	if end == len(b) || b[end] < utf8.RuneSelf {
+		for end > r && !alnum(b[end-1]) {
+			end--
+		}
+		if _, ok := s.unlisted(b, r, end); ok {
+			s.locals(b[:l], b[r:end])
+			return
+		}
+	}
 	domain := s.domain(b, r, spaced)
 	if domain == "" {
 		return
 	}
-	s.locals(b[:l], domain)
+	s.locals(b[:l], []byte(domain))
 	if short := asciiPrefix(b[r:]); len(short) > 2 && short != domain && validName(short) {
-		s.locals(b[:l], short) // written up against another script
+		s.locals(b[:l], []byte(short)) // written up against another script
 	}
-	if dot := strings.LastIndexByte(domain, '.'); dot > 0 && strings.IndexByte(domain[:dot], '.') > 0 && !isIP(domain) && !knownTop(domain) {
-		s.locals(b[:l], domain[:dot])
+	if dot := strings.LastIndexByte(domain, '.'); dot > 0 && strings.IndexByte(domain[:dot], '.') > 0 && !isIP(domain) && !s.knownTop(domain) {
+		s.locals(b[:l], []byte(domain[:dot]))
 	}
 }
+
+// knownTop is knownTop for a valid name.
+func (s *scanner) knownTop(domain string) bool { return !s.nameOf([]byte(domain)).glued }
 
 // domain reads what follows "@" and emits it if run will not.
 func (s *scanner) domain(b []byte, r int, spaced bool) string {
@@ -90,19 +106,29 @@ const maxStarts = 32
 // the domain. Characters that are legal in a local part also surround addresses in
 // prose and markup (quotes, "=", "/", "*"), so that every start that could be meant
 // is recorded.
-func (s *scanner) locals(b []byte, domain string) {
+func (s *scanner) locals(b, domain []byte) {
 	if n := len(b); n > 0 && b[n-1] == '"' {
 		if open := bytes.LastIndexByte(b[max(0, n-1-maxLocal):n-1], '"'); open >= 0 {
-			s.address(b[max(0, n-1-maxLocal)+open+1:n-1], domain)
+			s.mailbox(b[max(0, n-1-maxLocal)+open+1:n-1], domain)
 		}
 		return
 	}
-	start := len(b)
-	for start > 0 && len(b)-start < maxLocal && (chars[b[start-1]]&(chrAlnum|chrLocal) != 0 || b[start-1] >= utf8.RuneSelf) {
+	start, odd := len(b), false
+	for start > 0 && len(b)-start < maxLocal {
+		c := b[start-1]
+		if chars[c]&chrAlnum == 0 {
+			if chars[c]&chrLocal == 0 && c < utf8.RuneSelf {
+				break
+			}
+			odd = odd || !inner(c)
+		}
 		start--
 	}
 	local := b[start:]
 	s.starts(local, domain)
+	if !odd {
+		return
+	}
 	for end, n := len(local), 0; n < maxStarts; n++ {
 		cut := bytes.LastIndexFunc(local[:end], surrounds)
 		if cut < 0 {
@@ -136,18 +162,24 @@ func asciiPrefix(b []byte) string {
 }
 
 // starts emits an address as it stands and without punctuation before it.
-func (s *scanner) starts(local []byte, domain string) {
-	s.address(local, domain)
-	if short := bytes.TrimLeft(local, "._+-"); len(short) != len(local) {
-		s.address(short, domain)
+func (s *scanner) starts(local, domain []byte) {
+	s.mailbox(local, domain)
+	if len(local) > 0 && inner(local[0]) {
+		s.mailbox(bytes.TrimLeft(local, "._+-"), domain)
 	}
 }
 
-func (s *scanner) address(local []byte, domain string) {
+func (s *scanner) address(local []byte, domain string) { s.mailbox(local, []byte(domain)) }
+
+func (s *scanner) mailbox(local, domain []byte) {
 	if len(local) == 0 {
 		return
 	}
-	if i := bytes.IndexFunc(local, func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
+	wide := false
+	for _, c := range local {
+		wide = wide || c >= utf8.RuneSelf
+	}
+	if wide {
 		local = []byte(skeleton(string(local)))
 	}
 	s.name = appendMailbox(s.name[:0], local)

@@ -12,7 +12,7 @@ func (l *Ledger) Named(ds []Destination) {
 	}
 	q := l.queries.Get().(*query)
 	defer l.queries.Put(q)
-	b := &batch{}
+	b := &batch{holds: holdsNamed}
 	l.mu.RLock()
 	for _, d := range ds {
 		if d.Malformed != "" || l.damage != nil {
@@ -35,7 +35,7 @@ func (l *Ledger) Named(ds []Destination) {
 
 // named reports that the agent named d before any output showed it. The lock must be held.
 func (l *Ledger) named(d Destination) bool {
-	return l.facts.facts.has(l.exactKey(factNamed, d, d.parts.sigil))
+	return l.facts.holds&holdsNamed != 0 && l.facts.facts.has(l.exactKey(factNamed, d, d.parts.sigil))
 }
 
 // serverOwn reports that d stands where an id of the server's belongs, and that this
@@ -71,8 +71,8 @@ func idName(name string) bool {
 	if n < 2 || n > 64 {
 		return false
 	}
-	switch name[n-1] | 0x20 {
-	case 'd', 's', 'a', 'f', 'y': // most names end in none of them
+	switch [2]byte{name[n-2] | 0x20, name[n-1] | 0x20} { // most names end in none of them
+	case [2]byte{'i', 'd'}, [2]byte{'d', 's'}, [2]byte{'t', 's'}, [2]byte{'h', 'a'}, [2]byte{'e', 'f'}, [2]byte{'e', 'y'}, [2]byte{'y', 's'}:
 	default:
 		return false
 	}
@@ -110,7 +110,7 @@ func (o *observer) serverID(s string) {
 	if n > 1 && o.path[n-1].kind == hopElement {
 		n--
 	}
-	if n == 0 || o.path[n-1].kind != hopMember || !idName(o.path[n-1].name) || !o.inDocument() || !idText(s) {
+	if n == 0 || o.path[n-1].kind != hopMember || !o.idName(&o.path[n-1]) || !o.inDocument() || !idText(s) {
 		return
 	}
 	if d := parseText(trimSpace(s)); d.Malformed == "" {

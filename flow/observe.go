@@ -21,6 +21,7 @@ type observer struct {
 	ledger *Ledger
 
 	path     []hop
+	place    []byte // the path, as far as it is written
 	fam      family
 	endorsed bool     // what is outside comes from a page or file that the user named
 	cuts     []string // what the call itself named, and may be read back: names that are words
@@ -29,9 +30,10 @@ type observer struct {
 
 	structured bool // the output has structured content
 
-	followed []cursor                      // of the children that are being walked
-	reading  func(string)                  // text, as unfolded wants it
-	told     [families]map[string]struct{} // names of members that are recorded already
+	followed []cursor                    // of the children that are being walked
+	reading  func(string)                // text, as unfolded wants it
+	told     [families]map[string]string // names of members that are recorded already
+	lists    [32]listName
 }
 
 // hop is one step of a place.
@@ -39,7 +41,7 @@ type hop struct {
 	kind hopKind
 	pos  int
 	name string
-	own  int8 // 1: the name is one of MCP's own, -1: it is not, 0: nobody asked
+	end  int // of what place has up to this hop; 0: it has none
 }
 
 type hopKind uint8
@@ -57,7 +59,7 @@ func newObserver(l *Ledger) *observer {
 	o.filled, o.reading = o.flush, o.text
 	o.remember()
 	for f := range o.told {
-		o.told[f] = make(map[string]struct{})
+		o.told[f] = make(map[string]string)
 	}
 	o.batch.init()
 	o.within(outside)
@@ -131,7 +133,7 @@ func (o *observer) each(v doc.Value, f field, at []cursor, depth int, own func(n
 	if v.Kind() == doc.List {
 		o.push(hop{kind: hopElement})
 		for i, e := range v.Elements() {
-			o.path[len(o.path)-1].pos = i
+			o.path[len(o.path)-1] = hop{kind: hopElement, pos: i}
 			if own == nil || !own("", e) {
 				o.child(e, depth, f, at, true, "", i, v.Len())
 			}
@@ -147,7 +149,7 @@ func (o *observer) each(v doc.Value, f field, at []cursor, depth int, own func(n
 		o.path[len(o.path)-1] = hop{kind: hopMember, pos: i, name: m.Name}
 		o.push(hop{kind: hopName})
 		names.secret = f.secret && strings.ContainsAny(m.Name, "0123456789") // others say what a field is
-		o.memberName(m.Name, names)
+		o.memberName(m.Name, i, names)
 		o.pop()
 		if own == nil || !own(m.Name, m.Value) {
 			o.child(m.Value, depth, f, at, false, m.Name, i, v.Len())
@@ -281,43 +283,56 @@ func jsonText(s string) (doc.Value, bool) {
 	if len(t) < 2 || len(t) > maxJSON || !(t[0] == '{' && t[len(t)-1] == '}' || t[0] == '[' && t[len(t)-1] == ']') {
 		return doc.Value{}, false
 	}
-	v, err := doc.Parse([]byte(t), doc.Limits{})
+	v, err := doc.ParseText(t, doc.Limits{})
 	return v, err == nil
 }
 
-// appendPlace writes the path. Only names that MCP itself defines are spelled out.
+// appendPlace writes the path. Only names that MCP itself defines are spelled out. What
+// was written of the hops before the last is not written again for each value of a listing.
 func (o *observer) appendPlace(b []byte) []byte {
-	start := len(b)
-	for i := range o.path {
-		h := &o.path[i]
-		if len(b)-start > maxPlace {
-			return append(b[:start+maxPlace], "…"...)
+	n := len(o.path)
+	if n == 0 {
+		return b
+	}
+	from := n
+	for from > 0 && o.path[from-1].end == 0 {
+		from--
+	}
+	p := o.place[:0]
+	if from > 0 {
+		p = o.place[:o.path[from-1].end]
+	}
+	for i := from; i < n; i++ {
+		if len(p) <= maxPlace {
+			p = o.appendHop(p, i)
 		}
-		switch h.kind {
-		case hopElement:
-			b = append(strconv.AppendInt(append(b, '['), int64(h.pos), 10), ']')
-		case hopName:
-			b = append(b, " (name)"...)
-		case hopJSON:
-			b = append(b, " (JSON) "...)
-		case hopHeader:
-			b = append(strconv.AppendInt(append(b, " (header "...), int64(h.pos)+1, 10), ')')
-		case hopMember:
-			if h.own == 0 {
-				h.own = -1
-				if protocolNames[h.name] {
-					h.own = 1
-				}
-			}
-			if h.own < 0 {
-				b = append(strconv.AppendInt(append(b, "[#"...), int64(h.pos), 10), ']')
-				continue
-			}
-			if i > 0 && o.path[i-1].kind != hopJSON {
-				b = append(b, '.')
-			}
-			b = append(b, h.name...)
+		o.path[i].end = len(p)
+	}
+	o.place = p
+	if n > 1 && o.path[n-2].end > maxPlace {
+		return append(append(b, p[:maxPlace]...), "…"...)
+	}
+	return append(b, p...)
+}
+
+func (o *observer) appendHop(b []byte, i int) []byte {
+	switch h := &o.path[i]; h.kind {
+	case hopElement:
+		b = append(strconv.AppendInt(append(b, '['), int64(h.pos), 10), ']')
+	case hopName:
+		b = append(b, " (name)"...)
+	case hopJSON:
+		b = append(b, " (JSON) "...)
+	case hopHeader:
+		b = append(strconv.AppendInt(append(b, " (header "...), int64(h.pos)+1, 10), ')')
+	case hopMember:
+		if !o.ownName(h) {
+			return append(strconv.AppendInt(append(b, "[#"...), int64(h.pos), 10), ']')
 		}
+		if i > 0 && o.path[i-1].kind != hopJSON {
+			b = append(b, '.')
+		}
+		b = append(b, h.name...)
 	}
 	return b
 }

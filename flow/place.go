@@ -27,6 +27,12 @@ func appendPlaceKey(b []byte, host string, path []byte) []byte {
 			b[i] = '/'
 		}
 	}
+	return trimPlace(b, n)
+}
+
+// trimPlace drops what prose puts behind a link from the end of a place, of which the host
+// ends at n.
+func trimPlace(b []byte, n int) []byte {
 	for len(b) > n && strings.IndexByte("/.,;:!?'*_~ ", b[len(b)-1]) >= 0 {
 		b = b[:len(b)-1]
 	}

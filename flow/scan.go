@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"bytes"
 	"encoding/binary"
 	"net/netip"
 	"strings"
@@ -25,8 +26,8 @@ type scanner struct {
 	copies      bool    // runs are wanted
 	pairFacts   bool    // see there
 
-	hosts *[4 << 10]uint64 // names looked at lately; nil for a lookup
-	known map[string]hostName
+	hosts *[4 << 10]uint64 // places, and numbers, of which all was emitted; nil for a lookup
+	seen  *seenNames       // nil for a lookup
 
 	buf     []byte    // folded text, and scanAhead zero bytes
 	name    []byte    // scratch for one key
@@ -192,10 +193,10 @@ func (s *scanner) inner6(b []byte, i int) {
 		end++
 	}
 	s.v6 = end
-	tok := strings.TrimRight(string(b[start:end]), ".")
-	if !strings.Contains(tok, "::") && strings.Count(tok, ":") < 6 {
+	if t := b[start:end]; !bytes.Contains(t, []byte("::")) && bytes.Count(t, []byte(":")) < 6 {
 		return
 	}
+	tok := strings.TrimRight(string(b[start:end]), ".")
 	if a, err := netip.ParseAddr(tok); err == nil {
 		s.ip(a.Unmap().String())
 	}
@@ -206,6 +207,16 @@ func slash(c byte) bool { return c == '/' || c == '\\' }
 // authority emits the host after "//". It returns where the host ends if it is a plain name
 // without user information before it: its labels are words of nobody's. Else it returns 0.
 func (s *scanner) authority(b []byte, i int) (next int) {
+	if stop := bareAuthority(b, i); s.urlHost <= i {
+		if registered, ok := s.unlisted(b, i, stop); ok {
+			s.site(b, i, stop, registered)
+			return stop
+		}
+		if h := b[i:stop]; validName(h) && bytes.IndexByte(h, '.') >= 0 && !inNumber(h) {
+			s.dotted(b, i, stop)
+			return stop
+		}
+	}
 	end := i
 	for end < len(b) && end-i < 1024 && authorityByte(b[end]) {
 		end++
@@ -251,6 +262,27 @@ func (s *scanner) authority(b []byte, i int) (next int) {
 		s.host(h, b[end:])
 	}
 	return 0
+}
+
+// bareAuthority returns where the name ends that is all of the authority at i, a port
+// aside; i if it is more, or less.
+func bareAuthority(b []byte, i int) int {
+	end := i
+	for end < len(b) && end-i <= maxHost && chars[b[end]]&chrName != 0 {
+		end++
+	}
+	behind := end
+	if end < len(b) && b[end] == ':' {
+		for behind++; behind < len(b) && behind-end < 8 && digit(b[behind]); behind++ {
+		}
+	}
+	if behind < len(b) && authorityByte(b[behind]) {
+		return i
+	}
+	for end > i && b[end-1] == '.' {
+		end--
+	}
+	return end
 }
 
 func authorityByte(c byte) bool {

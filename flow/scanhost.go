@@ -1,10 +1,9 @@
 package flow
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf8"
-
-	"golang.org/x/net/publicsuffix"
 )
 
 // dotted emits b[start:end] as a host if it can be one. The path that follows is
@@ -13,44 +12,99 @@ func (s *scanner) dotted(b []byte, start, end int) {
 	if end-start > 4*maxHost {
 		return
 	}
-	if start > 0 && b[start-1] == '@' && start != s.urlHost && !pathBehindColon(b[end:]) {
-		s.mailDomain(b[start:end])
+	mail := start > 0 && b[start-1] == '@' && start != s.urlHost && !pathBehindColon(b[end:])
+	if registered, ok := s.unlisted(b, start, end); ok {
+		if mail {
+			s.fact(factMailDomain, s.keys[factMailDomain].sip(registered))
+		} else {
+			s.site(b, start, end, registered)
+		}
 		return
 	}
-	var known *uint64
+	h := b[start:end]
+	switch {
+	case mail:
+		s.mailDomain(h)
+		return
+	case inNumber(h):
+		s.bareNumber(h)
+		return
+	}
+	n := s.nameOf(h)
+	if !n.plain {
+		s.named(n, s.placeOf(n.name, b[end:]), b[end:])
+		if !plainASCII(n.text) {
+			s.latin(n.text)
+		}
+		return
+	}
+	if s.take != nil {
+		s.named(n, 0, b[end:])
+		return
+	}
+	place, whole := s.place(b, start, end)
+	if slot := s.shown(place); !whole {
+		s.named(n, place, b[end:])
+	} else if *slot != place {
+		s.named(n, place, b[end:])
+		*slot = place
+	}
+}
+
+// site emits the name b[start:end] with what follows it, if unlisted returned its
+// registered part.
+func (s *scanner) site(b []byte, start, end int, registered []byte) {
+	place, _ := s.place(b, start, end)
+	if slot := s.shown(place); *slot != place {
+		s.fact(factPlace, place)
+		s.fact(factDomain, s.keys[factDomain].sip(registered))
+		*slot = place
+	}
+}
+
+// shown returns where the hash of a place stands if all that it says was emitted lately.
+func (s *scanner) shown(place uint64) *uint64 { return &s.hosts[place%uint64(len(s.hosts))] }
+
+// place is placeOf for a plain name, b[start:end]. whole says that the place has the whole
+// path, as it stands.
+func (s *scanner) place(b []byte, start, end int) (hash uint64, whole bool) {
+	path := pathBehind(b[end:])
+	if len(path) > 0 {
+		whole = len(path) < maxPath && bytes.IndexByte(path, '%') < 0
+		if !whole || b[end] == ':' || bytes.IndexByte(path, '\\') >= 0 {
+			s.name = appendPlaceKey(append(s.name[:0], b[start:end]...), "", path)
+			return s.keys[factPlace].sip(s.name), whole
+		}
+		return s.keys[factPlace].sip(trimPlace(b[start:end+len(path)], end-start)), true
+	}
+	return s.keys[factPlace].sip(b[start:end]), true
+}
+
+// placeOf is the hash of a name with the path in rest; 0 for a lookup, which asks for none.
+func (s *scanner) placeOf(name string, rest []byte) uint64 {
+	if s.take != nil {
+		return 0
+	}
+	s.name = appendPlaceKey(s.name[:0], name, pathBehind(rest))
+	return s.keys[factPlace].sip(s.name)
+}
+
+// bareNumber emits what stands in text without a scheme before it and ends in a number, if
+// it is taken for an IPv4 address.
+func (s *scanner) bareNumber(h []byte) {
+	if dots := bytes.Count(h, []byte(".")); dots != 3 && (dots == 0 || !bytes.Contains(h, []byte("0x"))) {
+		return
+	}
+	var slot *uint64
 	k := uint64(0)
-	if n := behind(b[end:]); s.take == nil && n < maxPath {
-		k = s.keys[factHost].sip(b[start : end+n])
-		if known = &s.hosts[k%uint64(len(s.hosts))]; *known == k {
+	if s.take == nil {
+		k = s.keys[factHost].sip(h)
+		if slot = s.shown(k); *slot == k {
 			return
 		}
+		*slot = k
 	}
-	n, ok := s.known[string(b[start:end])]
-	if ok && n.name == string(b[start:end]) && plainASCII(n.name) && !endsInNumber(n.name) {
-		s.named(n, b[end:])
-		if known != nil {
-			*known = k
-		}
-		return
-	}
-	h := string(b[start:end])
-	switch {
-	case !endsInNumber(h):
-		if !ok {
-			n = s.learn(h)
-		}
-		s.named(n, b[end:])
-		if !plainASCII(h) {
-			s.latin(h)
-		}
-	case looksNumeric(h):
-		if a, ok := numericIPv4(h); ok {
-			s.emit(factHost, a.String())
-		}
-	}
-	if known != nil {
-		*known = k
-	}
+	s.address4(string(h))
 }
 
 // afterAt emits the domain of an address that starts at i, and returns where to go on. Its
@@ -64,7 +118,14 @@ func (s *scanner) afterAt(b []byte, i int) int {
 	for end > i && !alnum(b[end-1]) {
 		end--
 	}
-	if !dotted || i == s.urlHost || end < len(b) && b[end] >= utf8.RuneSelf || pathBehindColon(b[end:]) || !alnum(b[i]) || !validName(b[i:end]) {
+	if !dotted || i == s.urlHost || end < len(b) && b[end] >= utf8.RuneSelf || pathBehindColon(b[end:]) || !alnum(b[i]) {
+		return i
+	}
+	if registered, ok := s.unlisted(b, i, end); ok {
+		s.fact(factMailDomain, s.keys[factMailDomain].sip(registered))
+		return end
+	}
+	if !validName(b[i:end]) {
 		return i
 	}
 	s.mailDomain(b[i:end])
@@ -75,44 +136,35 @@ func (s *scanner) afterAt(b []byte, i int) int {
 // company's domain write mails, and its web site is not theirs to choose.
 func (s *scanner) mailDomain(b []byte) {
 	if hexDigit(b[len(b)-1]) && endsInNumber(string(b)) {
-		s.mailAddress4(string(b))
+		s.address4(string(b))
 		return
 	}
-	n, ok := s.known[string(b)]
-	if !ok {
-		n = s.learn(string(b))
-	}
+	n := s.nameOf(b)
 	if !n.valid {
 		return
 	}
 	s.emit(factMailDomain, n.key)
 	if n.glued {
-		s.emit(factMailDomain, s.nameOf(n.name[:strings.LastIndexByte(n.name, '.')]).key)
+		s.emit(factMailDomain, s.shorter(n).key)
 	}
 }
 
-// mailAddress4 emits the IPv4 address that stands for the domain of an address.
-func (s *scanner) mailAddress4(h string) {
+// address4 emits the IPv4 address that h is taken for without a scheme before it.
+func (s *scanner) address4(h string) {
 	if a, ok := numericIPv4(h); ok && looksNumeric(h) {
 		s.emit(factHost, a.String())
 	}
 }
 
+// inNumber is endsInNumber for bytes.
+func inNumber(h []byte) bool {
+	last := h[len(h)-1]
+	return (hexDigit(last) || last == 'x') && endsInNumber(string(h))
+}
+
 // pathBehindColon reports the path of user@host:path, which leads to the host.
 func pathBehindColon(rest []byte) bool {
 	return len(rest) > 1 && rest[0] == ':' && (alnum(rest[1]) || strings.IndexByte("/~.", rest[1]) >= 0)
-}
-
-// behind is the length of a port and path, or more, of what follows a host.
-func behind(rest []byte) int {
-	i := 0
-	if len(rest) == 0 || rest[0] != ':' && !slash(rest[0]) {
-		return 0
-	}
-	for i < len(rest) && i < maxPath && chars[rest[i]]&chrPath != 0 {
-		i++
-	}
-	return i
 }
 
 // latin emits the host names in plain ASCII that stand in h among other scripts, which
@@ -127,80 +179,41 @@ func (s *scanner) latin(h string) {
 
 // host emits the keys of a host name that is followed by rest.
 func (s *scanner) host(h string, rest []byte) {
-	s.named(s.nameOf(h), rest)
+	n := s.nameOf([]byte(h))
+	s.named(n, s.placeOf(n.name, rest), rest)
 }
 
-// named emits the keys of a name that is followed by rest.
-func (s *scanner) named(n hostName, rest []byte) {
+// named emits the keys of a name that is followed by rest, which is the place of that hash.
+func (s *scanner) named(n *hostName, place uint64, rest []byte) {
 	if !n.valid {
 		return
 	}
-	s.names(n, rest)
+	s.names(n, place, rest)
 	if n.inner != "" {
 		s.emit(factHost, n.inner)
 	}
 	if n.glued {
-		s.names(s.nameOf(n.name[:strings.LastIndexByte(n.name, '.')]), nil)
+		short := s.shorter(n)
+		s.names(short, s.placeOf(short.name, nil), nil)
 	}
 }
 
-// hostName is what there is to know of a name in text.
-type hostName struct {
-	name    string // folded
-	valid   bool
-	glued   bool // the last label may be the next sentence: x.example.They
-	kind    kind
-	key     string
-	tenants bool   // it is one of tenantHosts
-	inner   string // the IPv4 address that it stands for, as names of nip.io do; "" for none
+// shorter is a glued name without its last label.
+func (s *scanner) shorter(n *hostName) *hostName {
+	return s.nameOf([]byte(n.name[:strings.LastIndexByte(n.name, '.')]))
 }
 
-// maxNames is how many names are remembered.
-const maxNames = 8 << 10
-
-// nameOf works out what a name is; when observing, it remembers.
-func (s *scanner) nameOf(h string) hostName {
-	if n, ok := s.known[h]; ok {
-		return n
-	}
-	return s.learn(h)
-}
-
-// learn is nameOf for a name that is not remembered.
-func (s *scanner) learn(h string) hostName {
-	n := hostName{name: taintName(h)}
-	if n.valid = validName(n.name); n.valid {
-		suffix, icann := publicsuffix.PublicSuffix(n.name)
-		n.tenants = tenantHosts[n.name]
-		if n.kind, n.key = factHost, n.name; !n.tenants {
-			n.kind, n.key = domainKey(registrableUnder(suffix, n.name), n.name)
-		}
-		n.inner = inner4(n.name)
-		top := strings.LastIndexByte(n.name, '.')
-		n.glued = top > 0 && strings.IndexByte(n.name[:top], '.') > 0 && !knownSuffix(suffix, icann)
-	}
+func (s *scanner) names(n *hostName, place uint64, rest []byte) {
 	if s.take == nil {
-		if len(s.known) >= maxNames {
-			clear(s.known)
-		}
-		s.known[h] = n
-	}
-	return n
-}
-
-func (s *scanner) names(n hostName, rest []byte) {
-	h := n.name
-	if s.take == nil {
-		s.name = appendPlaceKey(s.name[:0], h, pathBehind(rest))
-		s.fact(factPlace, s.keys[factPlace].sip(s.name))
+		s.fact(factPlace, place)
 	}
 	if !n.tenants {
 		s.emit(n.kind, n.key)
 		return
 	}
-	s.emit(factHost, h)
+	s.emit(factHost, n.name)
 	if seg := firstSegment(rest); seg != "" {
-		s.emit(hostKey(h, seg))
+		s.emit(hostKey(n.name, seg))
 	}
 }
 

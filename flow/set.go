@@ -81,12 +81,7 @@ func (s *hashSet) has(h uint64) bool {
 	n, v := len(*l), s.value(h)
 	b := (*l)[:cap(*l)]
 	if s.width == 4 {
-		for i := 0; i < n; i += 4 {
-			if uint64(binary.LittleEndian.Uint32(b[i:])) == v {
-				return true
-			}
-		}
-		return false
+		return has4(b, n, v)
 	}
 	for i := 0; i < n; i += 5 {
 		if binary.LittleEndian.Uint64(b[i:])&(1<<exactBits-1) == v {
@@ -96,11 +91,37 @@ func (s *hashSet) has(h uint64) bool {
 	return false
 }
 
+// has4 reports that v stands in one of the slots of 4 bytes in the first n bytes of b. It
+// looks at two slots at once, and at sixteen before it asks whether v was among them.
+func has4(b []byte, n int, v uint64) bool {
+	const low, high = 0x0000_0001_0000_0001, 0x8000_0000_8000_0000
+	two := v | v<<32
+	for ; n >= 64; n -= 64 {
+		hit := uint64(0)
+		for i := 0; i < 64; i += 8 {
+			x := binary.LittleEndian.Uint64(b[i:64]) ^ two
+			hit |= (x - low) &^ x // the top bit of a slot that is v; others only above one
+		}
+		if hit&high != 0 {
+			return true
+		}
+		b = b[64:]
+	}
+	for i := 0; i < n; i += 4 {
+		if uint64(binary.LittleEndian.Uint32(b[i:])) == v {
+			return true
+		}
+	}
+	return false
+}
+
 // touch reads the leaves of hashes that are about to be looked for, as factSet.touch does.
 func (s *hashSet) touch(hashes []uint64) (sum uint64) {
 	for _, h := range hashes {
-		if l := s.leaf(h); l != nil && len(*l) > 0 {
-			sum += uint64((*l)[0]) + uint64((*l)[len(*l)/2])
+		if l := s.leaf(h); l != nil {
+			for i := 0; i < len(*l); i += 64 {
+				sum += uint64((*l)[i])
+			}
 		}
 	}
 	return sum

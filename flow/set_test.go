@@ -96,29 +96,30 @@ func TestSetAgainstMap(t *testing.T) {
 func TestFactSetAgainstMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		next, n := hashes(t)
-		s, want := newFactSet(true), map[uint64]uint32{}
-		key := func(h uint64) uint64 { return h>>53<<exactBits | s.value(h) }
+		s, want := factSet{}, map[uint64]uint32{}
+		key := func(h uint64) uint64 { return h>>53<<exactBits | factValue(h) }
 		check := func() {
 			t.Helper()
 			held, slots := 0, 0
 			if s.shelves != nil {
 				held = setShelves * shelfSize
 				for _, l := range s.shelves {
-					held += cap(l)
-					slots += len(l) / s.width
-					last, at := uint64(0), 0
-					for i := range s.slots(l) {
-						if x := s.slot(l[:cap(l)], i*s.width); x != 0 {
-							if at++; x <= last {
-								t.Fatalf("%x stands behind %x", x, last)
+					held += 8 * cap(l)
+					slots += len(l)
+					used := 0
+					for i, x := range l[:cap(l)] {
+						if x != 0 {
+							if used++; i%lineSlots > 0 && l[:cap(l)][i-1] == 0 {
+								t.Fatalf("%x stands behind a gap", x)
 							}
-							last = x
 						}
 					}
-					if at != len(l)/s.width {
-						t.Fatalf("%d slots of %d", at, len(l)/s.width)
+					if used != len(l) {
+						t.Fatalf("%d slots of %d", used, len(l))
 					}
 				}
+			} else if s.plain != nil {
+				held, slots = s.plain.size, s.plain.count
 			}
 			if s.count != len(want) || s.count != slots || s.size != held {
 				t.Fatalf("count %d of %d and %d, size %d of %d", s.count, len(want), slots, s.size, held)
@@ -149,7 +150,7 @@ func TestFactSetAgainstMap(t *testing.T) {
 				if again, ok := s.add(h, num+1, always); !again || !ok {
 					t.Fatalf("%x: known %v, %v, after it was added", h, again, ok)
 				}
-				if s.num == 0 {
+				if s.plain != nil {
 					num = 0
 				}
 				if !seen {
@@ -225,9 +226,9 @@ func eachSet() map[string]anySet {
 		s := newHashSet(width)
 		sets[name] = anySet{width, s.add, s.has, func() (int, int) { return s.size, s.count }}
 	}
-	s := newFactSet(true)
+	s := factSet{}
 	add := func(h uint64, more more) bool { _, ok := s.add(h, 0, more); return ok }
-	sets["facts"] = anySet{s.width, add, s.has, func() (int, int) { return s.size, s.count }}
+	sets["facts"] = anySet{8, add, s.has, func() (int, int) { return s.size, s.count }}
 	return sets
 }
 

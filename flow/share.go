@@ -139,7 +139,10 @@ func (l *Ledger) publish(b *batch) {
 		return
 	}
 	l.mu.Lock()
-	b.noted = append(b.noted, l.untold...)
+	if len(l.untold) > 0 {
+		b.noted = append(b.noted, l.untold...)
+		b.holds |= holdsNamed
+	}
 	l.untold = l.untold[:0]
 	l.mu.Unlock()
 	if err := l.share(b.appendEntry(nil)); err != nil {
@@ -151,7 +154,7 @@ func (l *Ledger) publish(b *batch) {
 // and refused elsewhere.
 const maxUntold = 4 << 10
 
-// tellLater keeps facts for the next entry: those that loosen need not be known elsewhere at
+// tellLater keeps what the agent named for the next entry: facts that loosen need not be known elsewhere at
 // once, and an entry of their own for each call would be half of what sharing costs.
 func (l *Ledger) tellLater(noted []uint64) {
 	if l.share == nil {

@@ -21,7 +21,7 @@ type table struct {
 }
 
 func (t *table) init(maxBytes int) {
-	t.facts, t.pairs, t.runs = newFactSet(true), newHashSet(4), newHashSet(5)
+	t.facts, t.pairs, t.runs = factSet{}, newHashSet(4), newHashSet(5)
 	t.max, t.more, t.places.next = maxBytes, t.afford, 1
 }
 

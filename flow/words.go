@@ -59,6 +59,15 @@ func (s *scanner) run(b []byte, i int) int {
 // a script without spaces is among them. It returns where they end.
 func (s *scanner) words(b []byte, i int) int {
 	start := i
+	if i < len(b) && b[i] < utf8.RuneSelf {
+		ahead := b[:len(b)+scanAhead]
+		if i = wordEnd(ahead, i); class[ahead[i]] < clsWord {
+			if i > start {
+				s.plainWord(ahead, start, i)
+			}
+			return i
+		}
+	}
 	for i < len(b) {
 		if class[b[i]] == clsWord {
 			i++
@@ -135,7 +144,7 @@ func (s *scanner) fact(k kind, h uint64) {
 // remember makes s remember nothing of what it took.
 func (s *scanner) remember() {
 	s.recent, s.recentPairs, s.hosts = new(recent), new(recentPairs), new([4 << 10]uint64)
-	s.known = make(map[string]hostName)
+	s.seen = newSeenNames()
 }
 
 // forget makes s forget facts that it took and that were not recorded.
@@ -149,6 +158,17 @@ func (s *scanner) forget(facts map[uint64]struct{}) {
 		}
 	}
 	clear(s.hosts[:]) // of whole hosts, which are told from their facts no more
+}
+
+// plainWord takes the letters and digits ahead[start:end], behind which there must be
+// scanAhead bytes.
+func (s *scanner) plainWord(ahead []byte, start, end int) {
+	if end-start < 8 {
+		w := binary.LittleEndian.Uint64(ahead[start:]) & (1<<(8*uint(end-start)) - 1)
+		s.wordHash(s.keys[factWord].short(w, end-start))
+	} else {
+		s.wordHash(s.keys[factWord].sip(ahead[start:end]))
+	}
 }
 
 func (s *scanner) word(w []byte) { s.wordHash(s.keys[factWord].sip(w)) }
