@@ -189,27 +189,6 @@ func FuzzCode(f *testing.F) {
 	})
 }
 
-// The eight-bytes-at-a-time path agrees with the letters one by one.
-func TestLetterRun(t *testing.T) {
-	for c := range 256 {
-		for pos := range 20 {
-			b := []byte(strings.Repeat("aZ", 20))
-			b[pos], b[(pos+3)%40] = byte(c), '['
-			want := 0
-			for want < len(b) && (b[want]|0x20 >= 'a' && b[want]|0x20 <= 'z') {
-				want++
-			}
-			got := letterRun(string(b), 0)
-			for got < len(b) && got < want && (b[got]|0x20 >= 'a' && b[got]|0x20 <= 'z') {
-				got++ // the last few bytes are left to the caller
-			}
-			if got != want {
-				t.Fatalf("%q: %d, want %d", b, got, want)
-			}
-		}
-	}
-}
-
 // No megabyte of signs makes reading slow.
 func TestHostileSignsCostTheirLength(t *testing.T) {
 	for name, unit := range hostileSigns {

@@ -99,10 +99,13 @@ func (r *reader) base64(run string) {
 		return
 	}
 	for cut := range 4 {
+		if !someQuad(run, cut) {
+			continue
+		}
 		start := -1
 		i := cut
 		for ; i+4 <= len(run); i += 4 {
-			if sextet[run[i]]&0x20 == 0 && sextet[run[i+1]]&0x08 == 0 && sextet[run[i+2]]&0x02 == 0 {
+			if asciiQuad(run[i:]) {
 				if start < 0 {
 					start = i
 				}
@@ -119,6 +122,21 @@ func (r *reader) base64(run string) {
 	}
 }
 
+// asciiQuad reports that the three bytes of the quad at the start of s are ASCII.
+func asciiQuad(s string) bool {
+	return sextet[s[0]]&0x20|sextet[s[1]]&0x08|sextet[s[2]]&0x02 == 0
+}
+
+// someQuad looks at every fourth quad: if none of them is ASCII, no minQuads in a row are.
+func someQuad(run string, cut int) bool {
+	for i := cut + 4*(minQuads-1); i+4 <= len(run); i += 4 * minQuads {
+		if asciiQuad(run[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
 // probe is how many characters of a run are tried as a whole first.
 const probe = 24
 
@@ -127,17 +145,16 @@ func (r *reader) quads(run string) { r.decoded(appendBase64(make([]byte, 0, len(
 
 // appendBase64 decodes base64; what is left over at the end is decoded as far as it goes.
 func appendBase64(out []byte, run string) []byte {
-	for len(run) >= 2 {
-		n := min(4, len(run))
-		var w uint32
-		for k := range 4 {
-			w <<= 6
-			if k < n {
-				w |= uint32(sextet[run[k]])
-			}
+	for ; len(run) >= 4; run = run[4:] {
+		w := uint32(sextet[run[0]])<<18 | uint32(sextet[run[1]])<<12 | uint32(sextet[run[2]])<<6 | uint32(sextet[run[3]])
+		out = append(out, byte(w>>16), byte(w>>8), byte(w))
+	}
+	if len(run) >= 2 {
+		w := uint32(sextet[run[0]])<<18 | uint32(sextet[run[1]])<<12
+		out = append(out, byte(w>>16))
+		if len(run) == 3 {
+			out = append(out, byte((w|uint32(sextet[run[2]])<<6)>>8))
 		}
-		out = append(out, byte(w>>16), byte(w>>8), byte(w))[:len(out)+n-1]
-		run = run[n:]
 	}
 	return out
 }
@@ -179,10 +196,11 @@ func plainUTF8(b []byte) bool {
 
 // hex reads the stretches of run that are hexadecimal of ASCII.
 func (r *reader) hex(run string) {
+	var few [probe]byte // most runs are short
 	if len(run)%2 == 0 && onlyHex(run) {
-		whole := make([]byte, len(run)/2)
-		for i := range whole {
-			whole[i] = unhex(run[2*i])<<4 | unhex(run[2*i+1])
+		whole := few[:0]
+		for i := 0; i < len(run); i += 2 {
+			whole = append(whole, unhex(run[i])<<4|unhex(run[i+1]))
 		}
 		if plainUTF8(whole) {
 			r.reading(string(whole))
@@ -190,10 +208,13 @@ func (r *reader) hex(run string) {
 		}
 	}
 	for cut := range 2 {
-		var out []byte
+		if !somePair(run, cut) {
+			continue
+		}
+		out := few[:0]
 		for i := cut; i+2 <= len(run); i += 2 {
-			if c := run[i]; c >= '2' && c <= '7' && hexDigit(run[i+1]) {
-				out = append(out, unhex(c)<<4|unhex(run[i+1]))
+			if hexPair(run[i], run[i+1]) {
+				out = append(out, unhex(run[i])<<4|unhex(run[i+1]))
 				continue
 			}
 			if len(out) >= minPairs {
@@ -205,6 +226,19 @@ func (r *reader) hex(run string) {
 			r.decoded(out)
 		}
 	}
+}
+
+// hexPair reports two hexadecimal digits that stand for a visible ASCII character.
+func hexPair(c, d byte) bool { return c >= '2' && c <= '7' && hexDigit(d) }
+
+// somePair is someQuad for pairs of hexadecimal digits.
+func somePair(run string, cut int) bool {
+	for i := cut + 2*(minPairs-1); i+2 <= len(run); i += 2 * minPairs {
+		if hexPair(run[i], run[i+1]) {
+			return true
+		}
+	}
+	return false
 }
 
 // decoded takes bytes if they are text; what is not ASCII at their ends was none.

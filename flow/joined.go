@@ -1,6 +1,9 @@
 package flow
 
-import "strings"
+import (
+	"math/bits"
+	"strings"
+)
 
 // joint returns where a string goes on that ends with the quote at s[i]: behind the
 // quote that follows, with nothing or what puts strings together in between. It is i
@@ -29,6 +32,9 @@ func skipBlank(s string, i int) int {
 
 // joinStrings puts "eve" + "@" + "x.example" together.
 func joinStrings(s string) (_ string, found bool) {
+	if strings.IndexByte(s, '"') < 0 && strings.IndexByte(s, '\'') < 0 && strings.IndexByte(s, '`') < 0 {
+		return s, false
+	}
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
 		if signs[s[i]] == sgnQuote {
@@ -46,6 +52,9 @@ func joinStrings(s string) (_ string, found bool) {
 // continued takes out a backslash at the end of a line, and what the next one is
 // indented with, as YAML, C and shells do.
 func continued(s string) (_ string, found bool) {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s, false
+	}
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		if s[i] == '\\' && i+1 < len(s) && (s[i+1] == '\n' || s[i+1] == '\r') {
@@ -70,11 +79,38 @@ func wrapEnd(s string, i int) int {
 	if end > 0 && s[end-1] == '\r' {
 		end--
 	}
+	if end == 0 || s[end-1] <= ' ' {
+		return i
+	}
+	if end >= 8 && s[end-1] != '@' && s[end-1] != ':' && s[end-2] != 'w' && shortPlainWord(eight(s[end-8:end])) {
+		if j := lineBreak(s, i); j >= len(s) || s[j] != '@' && s[j] != '.' {
+			return i
+		}
+	}
 	start := end
 	for start > 0 && end-start < maxHead && s[start-1] > ' ' {
 		start--
 	}
 	return wrapsAt(s[start:end], s, i)
+}
+
+// shortPlainWord reports that eight bytes end in a word that begins behind white space among
+// them, and in which no dot, "@" or colon stands before the last byte.
+func shortPlainWord(w uint64) bool {
+	const high, rep = 0x8080808080808080, 0x0101010101010101
+	blank := ^(w&^high + (128-'!')*rep | w) & high
+	if blank == 0 {
+		return false
+	}
+	word := w &^ (0xFF << 56) >> (64 - bits.LeadingZeros64(blank))
+	return !anyByte(word, '.') && !anyByte(word, '@') && !anyByte(word, ':')
+}
+
+// anyByte reports that c, which is ASCII, is one of the bytes of w.
+func anyByte(w uint64, c byte) bool {
+	const high, rep = 0x8080808080808080, 0x0101010101010101
+	x := w ^ uint64(c)*rep
+	return (x-rep)&^x&high != 0
 }
 
 func wrapsAt(head, s string, i int) int {

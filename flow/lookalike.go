@@ -31,6 +31,7 @@ var (
 	stopOf      = map[rune]byte{}
 	stopNear    [0x2300]byte
 	boxedLetter = []rune{0x1F150, 0x1F170, 0x1F1E6} // A to Z in circles, boxes and flags
+	alikeBlock  [0x10000 / 64]bool                  // of 64 characters, some of which are in latinOf or stopOf
 )
 
 func init() {
@@ -56,6 +57,15 @@ func init() {
 			}
 		}
 	}
+	for r := range latinOf {
+		alikeBlock[uint16(r)/64] = true
+	}
+	for r := range stopOf {
+		alikeBlock[uint16(r)/64] = true
+	}
+	for i := range nearKinds {
+		nearKinds[i] = newLetterKind(rune(i))
+	}
 }
 
 // latin returns the letter that r looks like, 0 if it looks like none.
@@ -71,6 +81,9 @@ func latin(r rune) byte {
 			return 'a' + byte(r-a)
 		}
 	}
+	if !alikeBlock[uint16(r)/64] {
+		return 0
+	}
 	return latinOf[r]
 }
 
@@ -80,6 +93,14 @@ func stop(r rune) byte {
 	case r < rune(len(stopNear)):
 		return stopNear[r]
 	case r >= 0x2E80 && r < 0xA4D0, r >= 0xAC00 && r <= 0xD7A3: // Han and Hangul
+		return 0
+	}
+	return anyStop(r)
+}
+
+// anyStop is stop for Japanese too.
+func anyStop(r rune) byte {
+	if !alikeBlock[uint16(r)/64] {
 		return 0
 	}
 	return stopOf[r]
@@ -115,67 +136,6 @@ func skeleton(s string) string {
 		}
 	}
 	return strings.Join(labels, ".")
-}
-
-// wide looks at a word with the character beyond ASCII at s[i] in it. It returns where
-// to go on.
-func (r *reader) wide(s string, i int) int {
-	c, n := utf8.DecodeRuneInString(s[i:])
-	switch {
-	case c == 0x202E:
-		if i >= r.turned {
-			r.turned = i + n + r.rightToLeft(s[i+n:])
-		}
-		return i + n
-	case c >= 0x2E80 && c < 0xA000, c >= 0xAC00 && c <= 0xD7A3:
-		return i + n
-	case stop(c) != 0:
-		if betweenWords(s, i, n) {
-			r.sign(alike, s, i, i+n)
-		}
-		return i + n
-	}
-	start, behind := i, i+n
-	for start > 0 && i-start < maxLabel && alnum(s[start-1]) {
-		start--
-	}
-	all, some, odd := true, false, false
-	for i < len(s) {
-		if s[i] < utf8.RuneSelf {
-			if !alnum(s[i]) {
-				break
-			}
-			i++
-			continue
-		}
-		c, n = utf8.DecodeRuneInString(s[i:])
-		if c == 0x202E || stop(c) != 0 || c >= 0x2000 && c < 0x2070 {
-			break
-		}
-		i += n
-		switch {
-		case latin(c) != 0:
-			some = true
-		case stable(c), c >= 0xC0 && c < 0x250 && !compound(c):
-			all = false
-		default:
-			odd = true
-		}
-	}
-	if all && some && !odd || odd && plainWordDiffers(s[start:i]) {
-		r.sign(alike, s, start, i)
-	}
-	return max(i, behind)
-}
-
-// compound reports letters of extended Latin that folding takes apart.
-func compound(c rune) bool {
-	return c == 0x130 || c == 0x132 || c == 0x133 || c == 0x13F || c == 0x140 || c == 0x149 || c == 0x17F || c >= 0x1C4 && c <= 0x1CC || c >= 0x1F1 && c <= 0x1F3
-}
-
-func plainWordDiffers(s string) bool {
-	f := Fold(s)
-	return plainWord(f) != f
 }
 
 // betweenWords reports that letters or digits stand right before and after s[i:i+n].
@@ -253,7 +213,7 @@ func plainWord(s string) string {
 		b = append(b, plain...)
 	}
 	for i, r := range s {
-		c := stopOf[r]
+		c := anyStop(r)
 		if c != 0 && !betweenWords(s, i, utf8.RuneLen(r)) {
 			c = 0
 			flush(i)

@@ -1,9 +1,6 @@
 package flow
 
-import (
-	"math/bits"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // A reader looks for other readings of a text: what a person, a program or a model sees
 // in it once a disguise is taken away. Text is passed over once, byte by byte, for what
@@ -13,6 +10,7 @@ type reader struct {
 	depth  int
 	budget [maxLayers]int // bytes of readings that each layer may still make
 	open   [disguises]region
+	opened bool   // one of them was set
 	turned int    // what stands before it was read from right to left
 	runs   []byte // scratch for runs of several lines
 }
@@ -128,57 +126,27 @@ var signs = func() (t [256]uint8) {
 	return t
 }()
 
-// read passes over s once.
-func (r *reader) read(s string) {
-	for i := 0; i < len(s); {
-		k := signs[s[i]]
-		if k == sgnNone {
-			i++
-			continue
-		}
+// run looks at the run that begins at s[i]. It returns where to go on.
+func (r *reader) run(s string, i int) int {
+	all := signs[s[i]]
+	j := i + 1
+	for j < len(s) {
+		k := signs[s[j]]
 		if k&runByte == 0 {
-			i = r.other(k, s, i)
-			continue
+			break
 		}
-		j, all := letterRun(s, i+1), k
-		for j < len(s) {
-			k = signs[s[j]]
-			if k&runByte == 0 {
-				break
-			}
-			all |= k
-			j++
-		}
-		if n := j - i; n >= minRun {
-			j = r.longRun(s, i, j)
-		} else if spellers[n]>>(s[i]&0x1F)&1 != 0 {
-			j = r.shortRun(s, i, j)
-		}
-		if all != runByte && j-i < window {
-			r.joined(s, i, j, all)
-		}
-		i = j
+		all |= k
+		j++
 	}
-	for d := range disguises {
-		r.close(d, s)
+	if n := j - i; n >= minRun {
+		j = r.longRun(s, i, j)
+	} else if spellers[n]>>(s[i]&0x1F)&1 != 0 {
+		j = r.shortRun(s, i, j)
 	}
-}
-
-// letterRun skips ASCII letters from s[i] on, eight at a time.
-func letterRun(s string, i int) int {
-	const high, rep = 0x8080808080808080, 0x0101010101010101
-	for len(s)-i >= 8 {
-		b := s[i : i+8]
-		w := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
-			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
-		l := w | 0x20*rep
-		other := (w | ^((l&^high + (128-'a')*rep) &^ (l&^high + (127-'z')*rep))) & high
-		if other != 0 {
-			return i + bits.TrailingZeros64(other)/8
-		}
-		i += 8
+	if all != runByte && j-i < window {
+		r.joined(s, i, j, all)
 	}
-	return i
+	return j
 }
 
 // spellers has, for each length of a run, a bit for each letter that one of that length
@@ -214,7 +182,7 @@ func (r *reader) joined(s string, i, j int, all uint8) {
 	}
 }
 
-// other looks at a byte that is no part of a run. It returns where to go on.
+// other looks at an ASCII byte that is no part of a run. It returns where to go on.
 func (r *reader) other(k uint8, s string, i int) int {
 	switch k {
 	case sgnEscape:
@@ -251,8 +219,6 @@ func (r *reader) other(k uint8, s string, i int) int {
 		if end := wrapEnd(s, i); end > i {
 			r.sign(wrapped, s, i, end)
 		}
-	case sgnWide:
-		return r.wide(s, i)
 	}
 	return i + 1
 }
@@ -288,6 +254,7 @@ func (r *reader) sign(d disguise, s string, i, end int) {
 		return
 	}
 	r.close(d, s)
+	r.opened = true
 	*g = region{wordsBefore(s, i, roundWords[d]), end, true}
 }
 

@@ -63,23 +63,23 @@ func quotedPrintable(s string) (_ string, found bool) {
 		return s, false
 	}
 	b := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		switch {
-		case s[i] != '=':
-			b = append(b, s[i])
-		case i+2 < len(s) && hexDigit(s[i+1]) && hexDigit(s[i+2]):
-			b, found = append(b, unhex(s[i+1])<<4|unhex(s[i+2])), true
-			i += 2
-		case i+1 < len(s) && (s[i+1] == '\n' || s[i+1] == '\r'):
-			found = true
-			if i++; s[i] == '\r' && i+1 < len(s) && s[i+1] == '\n' {
-				i++
-			}
+	for {
+		i := strings.IndexByte(s, '=')
+		if i < 0 {
+			return string(append(b, s...)), found
+		}
+		b = append(b, s[:i]...)
+		switch s = s[i+1:]; {
+		case len(s) > 1 && hexDigit(s[0]) && hexDigit(s[1]):
+			b, s, found = append(b, unhex(s[0])<<4|unhex(s[1])), s[2:], true
+		case len(s) > 1 && s[0] == '\r' && s[1] == '\n':
+			s, found = s[2:], true
+		case len(s) > 0 && (s[0] == '\n' || s[0] == '\r'):
+			s, found = s[1:], true
 		default:
 			b = append(b, '=')
 		}
 	}
-	return string(b), found
 }
 
 // encodedWords decodes =?charset?B?…?= and =?charset?Q?…?=, RFC 2047, whatever the

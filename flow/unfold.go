@@ -16,11 +16,17 @@ func unfoldLine(line string) (_ string, ok bool) {
 		line, ok = d, true
 	}
 	for range 2 {
+		if !someEntity(line) {
+			break
+		}
 		if d := html.UnescapeString(line); d != line {
 			line, ok = d, true
 		}
 	}
 	for range 3 {
+		if strings.IndexByte(line, '%') < 0 {
+			break
+		}
 		if d, found := percentDecode(nil, line); found {
 			line, ok = string(d), true
 		}
@@ -29,6 +35,19 @@ func unfoldLine(line string) (_ string, ok bool) {
 		line, ok = d, true
 	}
 	return line, ok
+}
+
+// someEntity reports that an HTML entity may stand in s.
+func someEntity(s string) bool {
+	for {
+		i := strings.IndexByte(s, '&')
+		if i < 0 || i+1 == len(s) {
+			return false
+		}
+		if s = s[i+1:]; s[0] == '#' || alnum(s[0]) {
+			return true
+		}
+	}
 }
 
 // percentDecode appends s with %XX and %uXXXX decoded; found is false if there was none.
@@ -66,6 +85,9 @@ func unhex(c byte) byte {
 // jsonUnescape decodes the escapes of JSON strings, and \xXX and \UXXXXXXXX of other
 // notations; what is no escape stays.
 func jsonUnescape(s string) (_ string, found bool) {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s, false
+	}
 	b := make([]byte, 0, len(s))
 	for {
 		i := strings.IndexByte(s, '\\')
@@ -182,7 +204,10 @@ func joinTags(s string) (_ string, found bool) {
 			from = max(end, i+1)
 			continue
 		}
-		b, found = append(b, s[:i]...), true
+		if !found {
+			b, found = make([]byte, 0, len(s)), true
+		}
+		b = append(b, s[:i]...)
 		s, from = s[end:], 0
 	}
 	if !found {
@@ -194,15 +219,16 @@ func joinTags(s string) (_ string, found bool) {
 // tagsEnd returns where the tags and comments that start at s[i] end.
 func tagsEnd(s string, i int) int {
 	for i+1 < len(s) && s[i] == '<' && (alnum(s[i+1]) || s[i+1] == '/' || s[i+1] == '!') {
-		closing := ">"
-		if strings.HasPrefix(s[i:], "<!--") {
-			closing = "-->"
+		rest, n := s[i:min(len(s), i+maxTag)], 0
+		if strings.HasPrefix(rest, "<!--") {
+			n = strings.Index(rest, "-->") + 2
+		} else {
+			n = strings.IndexByte(rest, '>')
 		}
-		n := strings.Index(s[i:min(len(s), i+maxTag)], closing)
-		if n < 0 {
+		if n < 2 {
 			break
 		}
-		i += n + len(closing)
+		i += n + 1
 	}
 	return i
 }
