@@ -34,19 +34,24 @@ func (l *Ledger) Copied(text string) Copy {
 
 // A copyReader looks the runs of one text up, a batch at a time.
 type copyReader struct {
-	scan   scanner
-	ledger *Ledger
-	runs   []uint64 // not yet looked up
-	done   int      // runs looked up
-	copied int      // words known to be copied
-	upTo   int      // no word from here on is counted in copied
-	where  Evidence // of one of the runs
-	known  bool     // where is set
+	scan    scanner
+	ledger  *Ledger
+	entries []copyEntry // not yet looked up
+	done    int         // entries looked up
+	begun   bool        // the run that begins with the last of them was recorded with its fifth word
+	run     uint64      // that run
+	copied  int         // words known to be copied
+	upTo    int         // no word from here on is counted in copied
+	where   Evidence    // of one of the runs
+	known   bool        // where is set
 }
+
+// copyEntry is an entry and the run that begins with its words.
+type copyEntry struct{ entry, run uint64 }
 
 func newCopyReader(l *Ledger) *copyReader {
 	r := &copyReader{ledger: l}
-	r.scan.keys, r.scan.take, r.scan.copies = &l.keys[outside], r.fact, true
+	r.scan.keys, r.scan.take, r.scan.takeRun = &l.keys[outside], func(kind, uint64) {}, r.add
 	return r
 }
 
@@ -94,34 +99,39 @@ func refersTo(token string) bool {
 	return strings.ContainsAny(bare, "@/.") && len(wholly(bare)) > 0
 }
 
-func (r *copyReader) fact(k kind, h uint64) {
-	if k != factRun {
-		return
-	}
-	if r.runs = append(r.runs, h); len(r.runs) == batchLen {
+func (r *copyReader) add(entry, run uint64) {
+	if r.entries = append(r.entries, copyEntry{entry, run}); len(r.entries) == batchLen {
 		r.lookup()
 	}
 }
 
 // lookup counts the words of the runs that were seen. The run number n, from 0, is the
-// words from n to n+4.
+// words from n to n+4: the four words of entry n with the word behind them, and those of
+// entry n+1 with the word before them.
 func (r *copyReader) lookup() {
 	r.ledger.mu.RLock()
 	defer r.ledger.mu.RUnlock()
-	for i, h := range r.runs {
-		id, ok := r.ledger.facts.run(h)
-		if !ok {
-			continue
+	for _, e := range r.entries {
+		before, behind := r.ledger.facts.runs.fifth(e.entry)
+		if r.done > 0 && (before || r.begun) {
+			r.seen(r.done - 1)
 		}
-		if id != 0 && !r.known {
+		r.begun, r.run = behind, e.run
+		r.done++
+	}
+	r.entries = r.entries[:0]
+}
+
+// seen counts the words of a run. The ledger's lock must be held.
+func (r *copyReader) seen(run int) {
+	if !r.known && sampled(r.run) {
+		if id, ok := r.ledger.facts.get(r.run); ok && id != 0 {
 			if e := r.ledger.evidence(id); !e.Forgotten {
 				r.where, r.known = e, true
 			}
 		}
-		end := r.done + i + runWords
-		r.copied += min(runWords, end-r.upTo)
-		r.upTo = end
 	}
-	r.done += len(r.runs)
-	r.runs = r.runs[:0]
+	end := run + runWords
+	r.copied += min(runWords, end-r.upTo)
+	r.upTo = end
 }

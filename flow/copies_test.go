@@ -62,12 +62,12 @@ func wide(s string) string {
 
 // A run is in one string: it does not go on in the next, nor in the name of a member.
 func TestRunsEndWithTheString(t *testing.T) {
-	l := NewLedger(LedgerOptions{})
+	l := NewLedger(LedgerOptions{Key: testKey})
 	l.Observe(output(t, "read", 1, map[string]any{"content": []any{
-		map[string]any{"text": "one two three"}, map[string]any{"text": "four five six"},
+		map[string]any{"text": "one two three"}, map[string]any{"text": "four five six"}, map[string]any{"text": "un deux trois quatre cinq six"},
 	}}))
 	l.Observe(output(t, "read", 2, map[string]any{"structuredContent": map[string]any{"alpha beta": "gamma delta epsilon"}}))
-	for _, s := range []string{"one two three four five six", "alpha beta gamma delta epsilon"} {
+	for _, s := range []string{"one two three four five six", "six un deux trois quatre", "alpha beta gamma delta epsilon"} {
 		if c := l.Copied(s); c.Copied != 0 {
 			t.Errorf("%q: %+v", s, c)
 		}
@@ -133,7 +133,7 @@ func TestCopiedAgainstComparison(t *testing.T) {
 				want++
 			}
 		}
-		l := NewLedger(LedgerOptions{})
+		l := NewLedger(LedgerOptions{Key: testKey})
 		l.Observe(Output{Value: mustValue(t, result(strings.Join(seen, " ")))})
 		if c := l.Copied(strings.Join(text, " ")); c.Copied != want || c.Words != len(text) {
 			t.Fatalf("%d of %d, want %d of %d", c.Copied, c.Words, want, len(text))
@@ -158,7 +158,7 @@ func TestLongCopy(t *testing.T) {
 // Letters of another script that are drawn alike are read by people as the text itself.
 func TestCopiesInLettersDrawnAlike(t *testing.T) {
 	const text = "the board has agreed to postpone the announcement until the numbers are final"
-	l := NewLedger(LedgerOptions{})
+	l := NewLedger(LedgerOptions{Key: testKey})
 	l.Observe(output(t, "read", 1, result(text)))
 	for _, s := range []string{text, strings.ReplaceAll(text, "a", "а"), strings.ReplaceAll(text, "e", "е"), "Цитата: " + text} {
 		if c := l.Copied(s); 2*c.Copied < c.Words {

@@ -18,6 +18,7 @@ type factSet struct {
 	plain   *hashSet // the hashes, once the numbers are forgotten; shelves is then nil
 	count   int
 	size    int     // bytes held
+	roomy   bool    // shelves grow by more: time counts for more than memory
 	used    []uint8 // scratch of grow: how many slots of each line are used
 }
 
@@ -166,9 +167,12 @@ func (s *factSet) add(h uint64, num uint32, more more) (known, ok bool) {
 	return false, true
 }
 
-// grow makes a shelf larger, by a quarter.
+// grow makes a shelf larger, by a quarter or, if it is not small and memory allows, by a half.
 func (s *factSet) grow(l *shelf, more more) bool {
 	n := l.lines() + l.lines()/4 + 1
+	if s.roomy && n > 5 {
+		n = l.lines() + l.lines()/2
+	}
 	bytes := (n - l.lines()) * lineSlots * 8
 	if !more(bytes) {
 		return false

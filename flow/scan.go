@@ -3,6 +3,7 @@ package flow
 import (
 	"bytes"
 	"encoding/binary"
+	"math/bits"
 	"net/netip"
 	"strings"
 	"unicode/utf8"
@@ -29,12 +30,14 @@ type scanner struct {
 	hosts *[4 << 10]uint64 // places, and numbers, of which all was emitted; nil for a lookup
 	seen  *seenNames       // nil for a lookup
 
-	buf     []byte    // folded text, and scanAhead zero bytes
-	name    []byte    // scratch for one key
-	urlHost int       // where the host of a URL with user information starts in the text
-	count   uint64    // how many the text had so far
-	prev    uint64    // hash of the word before
-	chain   [4]uint64 // of the pairs that ended at the last words, by the number of the word
+	buf     []byte                  // folded text, and scanAhead zero bytes
+	name    []byte                  // scratch for one key
+	urlHost int                     // where the host of a URL with user information starts in the text
+	count   uint64                  // how many the text had so far
+	prev    uint64                  // hash of the word before
+	chain   [4]uint64               // of the pairs that ended at the last words, by the number of the word
+	past    [8]uint64               // the last words of a lookup, by their number
+	takeRun func(entry, run uint64) // takes the entries of a lookup, and the runs that begin with their words; nil: not wanted
 	ahead   ahead
 	v6      int // no IPv6 address is tried before this offset
 }
@@ -52,9 +55,6 @@ const pairSlotBits = 16
 func (r *recentPairs) slot(h uint64) (slot *uint32, tag uint32) {
 	return &r[h>>(64-pairSlotBits)], uint32(h>>(64-11-pairBits-1)) | 1
 }
-
-// runWords is how long a run of words is.
-const runWords = 5
 
 // scanAhead is how far text is read at a time.
 const scanAhead = 8
@@ -104,6 +104,12 @@ func (s *scanner) text(str string) {
 	if s.ahead.n > 0 {
 		s.takeWords()
 	}
+	switch {
+	case s.takeRun != nil:
+		s.lastEntry()
+	case s.take == nil && s.copies:
+		s.takeLast()
+	}
 }
 
 // cutAt finds where the first window of a longer string ends and the next begins: at
@@ -135,10 +141,16 @@ func (s *scanner) folded(str string) {
 func (s *scanner) scan(b []byte) {
 	s.v6, s.urlHost = 0, 0
 	ahead := b[:len(b)+scanAhead]
+	key := s.keys[factWord]
 	for i := 0; i < len(b); {
 		switch class[b[i]] {
 		case clsWord:
-			end := wordEnd(ahead, i)
+			w := binary.LittleEndian.Uint64(ahead[i:])
+			other := noLetters(w)
+			end := i + bits.TrailingZeros64(other)/8
+			if other == 0 {
+				end = wordEnd(ahead, i+8)
+			}
 			next := class[ahead[end]]
 			if next == clsJoin {
 				next = class[ahead[end+1]]
@@ -147,11 +159,19 @@ func (s *scanner) scan(b []byte) {
 				i = s.run(b, i)
 				continue
 			}
-			if end-i < 8 {
-				w := binary.LittleEndian.Uint64(ahead[i:]) & (1<<(8*uint(end-i)) - 1)
-				s.wordHash(s.keys[factWord].short(w, end-i))
+			var h uint64
+			if other != 0 {
+				h = key.short(w&(other&-other>>7-1), end-i)
 			} else {
-				s.wordHash(s.keys[factWord].sip(b[i:end]))
+				h = key.sip(b[i:end])
+			}
+			if s.take == nil && !s.pairFacts {
+				s.ahead.words[runWords+s.ahead.n%aheadWords] = h
+				if s.ahead.n++; s.ahead.n == aheadWords {
+					s.takeWords()
+				}
+			} else {
+				s.wordHash(h)
 			}
 			i = end
 		case clsSep, clsJoin:

@@ -6,25 +6,26 @@ import (
 )
 
 // A hashSet holds hashes under a secret key, close to each other. The top 9 bits of a
-// hash choose a group, 2 or more that follow a leaf of it. A slot keeps the 32 or 40 bits
-// behind the first 11, so that two hashes are one to the set when they agree in their
-// first 43 or 51 bits. Nobody outside can
-// choose hashes that do. Nothing else is lossy: a hash that was added is found, and
-// another one is found with a probability of count/2^43 or count/2^51.
+// hash choose a group, 2 or more that follow a leaf of it. A slot keeps the 32, 40 or 48
+// bits behind the first 11, so that two hashes are one to the set when they agree in their
+// first 43, 51 or 59 bits. Nobody outside can choose hashes that do. Nothing else is lossy: a
+// hash that was added is found, and another one is found with a probability of count/2^43,
+// count/2^51 or count/2^59. For sets of entries of runs see [newRunSet].
 //
-// A leaf is slots in no order,
-// few enough to be read through. Adding writes behind the last slot and looks at no
-// other, because each look would be one into far memory. When a leaf is out of room,
-// hashes that were added more than once are dropped from it, then it gets a little
+// A leaf is slots in no order, few enough to be read through. Adding writes behind the last
+// slot and looks at no other, because each look would be one into far memory. When a leaf is
+// out of room, hashes that were added more than once are dropped from it, then it gets
 // larger, and when it is large, all leaves of its group are cut in two.
 type hashSet struct {
-	width   int    // bytes of a slot
-	bits    uint   // of the hash in a slot
-	mask    uint64 // the bytes of a slot
-	groups  *[setGroups]group
-	count   int  // hashes; one that was added twice lately counts twice
-	size    int  // bytes held
-	doubles bool // the last leaf that was looked through had many hashes twice
+	width    int    // bytes of a slot
+	bits     uint   // of the hash in a slot
+	mask     uint64 // the bytes of a slot
+	groups   *[setGroups]group
+	count    int  // hashes; one that was added twice lately counts twice
+	size     int  // bytes held
+	doubles  bool // the last leaf that was looked through had many hashes twice
+	contexts bool // hashes are entries of runs
+	roomy    bool // leaves grow by more: time counts for more than memory
 	*scratch
 }
 
@@ -47,15 +48,12 @@ const (
 
 	pairBits  = 32
 	exactBits = 40
+	runWidth  = 6
 )
 
-// newHashSet returns a set with slots of 4 bytes (32 bits of a hash) or 5 (40).
+// newHashSet returns a set with slots of 4 bytes (32 bits of a hash), 5 (40) or 6 (48).
 func newHashSet(width int) hashSet {
-	s := hashSet{width: width, bits: exactBits, scratch: new(scratch), mask: ^uint64(0) >> (64 - 8*width)}
-	if width == 4 {
-		s.bits = pairBits
-	}
-	return s
+	return hashSet{width: width, bits: uint(8 * width), scratch: new(scratch), mask: 1<<(8*width) - 1}
 }
 
 // value is what a slot keeps of a hash.
@@ -83,8 +81,8 @@ func (s *hashSet) has(h uint64) bool {
 	if s.width == 4 {
 		return has4(b, n, v)
 	}
-	for i := 0; i < n; i += 5 {
-		if binary.LittleEndian.Uint64(b[i:])&(1<<exactBits-1) == v {
+	for i := 0; i < n; i += s.width {
+		if binary.LittleEndian.Uint64(b[i:])&s.mask == v {
 			return true
 		}
 	}
@@ -115,7 +113,8 @@ func has4(b []byte, n int, v uint64) bool {
 	return false
 }
 
-// touch reads the leaves of hashes that are about to be looked for, as factSet.touch does.
+// touch reads the leaves of hashes that are about to be looked for, whole, as factSet.touch
+// does.
 func (s *hashSet) touch(hashes []uint64) (sum uint64) {
 	for _, h := range hashes {
 		if l := s.leaf(h); l != nil {
@@ -145,8 +144,8 @@ func (s *hashSet) add(h uint64, more more) (ok bool) {
 	return true
 }
 
-// addAll adds hashes while there is room for them in their leaves. It
-// returns how many it added.
+// addAll adds hashes while there is room for them in their leaves. It returns how many it
+// added.
 func (s *hashSet) addAll(hashes []uint64) int {
 	for i, h := range hashes {
 		l := s.leaf(h)

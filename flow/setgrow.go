@@ -47,14 +47,16 @@ func (s *hashSet) room(h uint64, more more) *leaf {
 	return l
 }
 
-// step is the fraction by which a leaf of n bytes grows: a small one is cheap to copy, and
-// there are more runs than pairs, so that time counts for more.
+// step is the fraction by which a leaf of n bytes grows. A small one is cheap to copy.
 func (s *hashSet) step(n int) int {
+	small := n < leafMost/4
 	switch {
-	case n < leafMost/4:
+	case s.roomy && small:
+		return 2
+	case s.roomy:
+		return 1
+	case small:
 		return 10
-	case s.width == 5:
-		return 3
 	}
 	return 6
 }
@@ -65,7 +67,8 @@ func (s *hashSet) allocated(n int) leaf {
 	return append(leaf(nil), make(leaf, n+n/s.step(n)+s.width+slotRead)...)[:0]
 }
 
-// drop drops what stands in a leaf a second time.
+// drop drops what stands in a leaf a second time. Of entries of runs with the same four words
+// it keeps maxContexts, and one for all others.
 func (s *hashSet) drop(l *leaf) {
 	n, kept := len(*l), 0
 	if n > len(s.scratch)/2*s.width {
@@ -81,10 +84,21 @@ next:
 	for i := 0; i < n; i += s.width {
 		x := binary.LittleEndian.Uint64(b[i:])
 		v := x & s.mask
-		k := v & (size - 1) & 4095
-		for ; s.scratch[k] != 0; k = (k + 1) & (size - 1) & 4095 {
-			if binary.LittleEndian.Uint64(b[int(s.scratch[k])-1:])&s.mask == v {
+		k, contexts := v, 0
+		if s.contexts {
+			k >>= 2 * tagBits
+		}
+		for k &= (size - 1) & 4095; s.scratch[k] != 0; k = (k + 1) & (size - 1) & 4095 {
+			at := int(s.scratch[k]) - 1
+			had := binary.LittleEndian.Uint64(b[at:]) & s.mask
+			if had == v {
 				continue next
+			}
+			if s.contexts && sameFour(had, v) {
+				if contexts++; contexts == maxContexts || had == anyContext(had) {
+					s.put(b[at:], anyContext(had))
+					continue next
+				}
 			}
 		}
 		s.scratch[k] = uint16(kept + 1)

@@ -20,9 +20,15 @@ type table struct {
 	touched uint64 // nothing of use
 }
 
-func (t *table) init(maxBytes int) {
-	t.facts, t.pairs, t.runs = factSet{}, newHashSet(4), newHashSet(5)
+func (t *table) init(maxBytes int, roomy bool) {
+	t.facts, t.pairs, t.runs = factSet{}, newHashSet(4), newRunSet()
+	t.setRoomy(roomy)
 	t.max, t.more, t.places.next = maxBytes, t.afford, 1
+}
+
+// setRoomy says whether time counts for more than memory.
+func (t *table) setRoomy(roomy bool) {
+	t.facts.roomy, t.pairs.roomy, t.runs.roomy = roomy, roomy, roomy
 }
 
 // bytes is the memory held.
@@ -68,21 +74,16 @@ func (t *table) nextID() uint32 {
 // pair reports that a pair of words was seen.
 func (t *table) pair(h uint64) bool { return t.pairs.has(h) }
 
-// run reports that a run of words was seen. The sighting is known for some runs only.
-func (t *table) run(h uint64) (id uint32, ok bool) {
-	if sampled(h) {
-		return t.get(h)
-	}
-	return 0, t.runs.has(h)
-}
-
-// sampled chooses the runs that are facts: one in sixteen, so that their places cost
-// less than the runs themselves.
-func sampled(run uint64) bool { return run&15 == 0 }
+// sampled chooses the recorded runs that are facts as well: one in eight, and so one in
+// sixteen of all, so that their places cost less than the runs themselves.
+func sampled(run uint64) bool { return run&7 == 0 }
 
 // merge takes a batch.
 func (t *table) merge(b *batch) {
 	t.holds |= b.holds
+	if t.facts.roomy && t.bytes() > t.max/4*3 {
+		t.setRoomy(false)
+	}
 	from, place := 0, 0
 	for _, sp := range b.spans {
 		t.mergeFacts(b, from, sp.end, b.places[place:sp.place])
@@ -185,7 +186,7 @@ type batch struct {
 	skip   map[uint64]struct{} // facts and pairs that are not to be recorded
 	pieces []piece             // of secrets
 	pairs  []uint64
-	runs   []uint64 // but those that are sampled: they are facts
+	runs   []uint64 // entries; what is sampled is in facts too
 }
 
 // span says where the facts up to end stood.

@@ -11,17 +11,21 @@ import (
 // scanAhead bytes behind the text, with zeros. It reads eight bytes at a time, and stops
 // at capitals, which folded text does not have.
 func wordEnd(ahead []byte, i int) int {
-	const rep, high = 0x0101010101010101, 0x8080808080808080
 	for {
-		w := binary.LittleEndian.Uint64(ahead[i:])
-		low := w &^ high
-		letter := (low + (128-'a')*rep) &^ (low + (127-'z')*rep)
-		digit := (low + (128-'0')*rep) &^ (low + (127-'9')*rep)
-		if other := ^(letter|digit)&high | w&high; other != 0 {
+		if other := noLetters(binary.LittleEndian.Uint64(ahead[i:])); other != 0 {
 			return i + bits.TrailingZeros64(other)/8
 		}
 		i += 8
 	}
+}
+
+// noLetters has the top bit of each of eight bytes that is no small letter and no digit.
+func noLetters(w uint64) uint64 {
+	const rep, high = 0x0101010101010101, 0x8080808080808080
+	low := w &^ high
+	letter := (low + (128-'a')*rep) &^ (low + (127-'z')*rep)
+	digit := (low + (128-'0')*rep) &^ (low + (127-'9')*rep)
+	return ^(letter|digit)&high | w&high
 }
 
 // run scans words joined by ".", "-" or "_", which may be a host name, from i. It
@@ -176,7 +180,7 @@ func (s *scanner) word(w []byte) { s.wordHash(s.keys[factWord].sip(w)) }
 // wordHash takes a word, the pair that it makes with the word before it, and the run.
 func (s *scanner) wordHash(h uint64) {
 	if s.take == nil && !s.pairFacts {
-		s.ahead.words[s.ahead.n%aheadWords] = h
+		s.ahead.words[runWords+s.ahead.n%aheadWords] = h
 		if s.ahead.n++; s.ahead.n == aheadWords {
 			s.takeWords()
 		}
@@ -189,18 +193,30 @@ func (s *scanner) wordHash(h uint64) {
 		s.chain[s.count%4] = p
 		s.fact(factPair, p)
 	}
-	if s.copies && s.count >= runWords {
-		s.run5(h)
-	}
 	s.prev = h
+	if s.takeRun != nil {
+		s.past[s.count%8] = h
+		if s.count >= runWords {
+			s.entry(h)
+		}
+	}
 }
 
-// run5 takes the run that ends with the word h: two pairs and the word. Text of which pairs
-// are facts has none, so that a lookup is made.
-func (s *scanner) run5(h uint64) {
+// entry takes the entry of the four words before the word h, with h and the word before
+// them, and the run that they and h make.
+func (s *scanner) entry(h uint64) {
 	k := &s.keys[factRun]
-	run := k.pair(k.pair(s.chain[(s.count-3)%4], s.chain[(s.count-1)%4]), h)
-	s.fact(factRun, run)
+	four := k.pair(s.chain[(s.count-3)%4], s.chain[(s.count-1)%4])
+	before := tag(s.past[(s.count-runWords)%8]) // of the first entry nobody asks for it
+	s.takeRun(runEntry(four, before, tag(h)), k.pair(four, h))
+}
+
+// lastEntry takes the entry of the last four words of a text.
+func (s *scanner) lastEntry() {
+	if s.count >= runWords {
+		four := s.keys[factRun].pair(s.chain[(s.count-2)%4], s.chain[s.count%4])
+		s.takeRun(runEntry(four, tag(s.past[(s.count-4)%8]), 0), 0)
+	}
 }
 
 func (s *scanner) emit(k kind, text string) {

@@ -7,26 +7,28 @@ const aheadWords = 64
 
 // ahead are words that the batch does not have yet.
 type ahead struct {
-	words [aheadWords]uint64
-	pairs [3 + aheadWords]uint64 // the last three of the words before, and those of the words
-	n     int
+	words [runWords + aheadWords]uint64 // the last five of the words before, and the words
+	pairs [3 + aheadWords]uint64        // the last three of the words before, and those of the words
+	n     uint
 }
 
 // takeWords puts the words that were hashed ahead into the batch, the pairs that they make
 // with the word before them, and the runs. Whether something was taken lately cannot be
 // foreseen, so that it is written in any case, and counts if it was not.
 func (s *scanner) takeWords() {
-	words := s.ahead.words[:s.ahead.n]
+	words := s.ahead.words[runWords:][:s.ahead.n]
 	s.ahead.n = 0
 	if len(s.facts)+2*aheadWords > cap(s.facts) || len(s.pairs)+aheadWords > cap(s.pairs) || len(s.runs)+aheadWords > cap(s.runs) {
 		s.filled()
 	}
-	facts, n := s.facts[:cap(s.facts)], len(s.facts)
+	n := len(s.facts)
+	facts := (*[aheadWords]uint64)(s.facts[n : n+aheadWords])
+	more := 0
 	for _, h := range words {
-		n += s.recent.put(facts, n, h)
+		more += s.recent.put(facts, more, h)
 	}
-	all := s.ahead.pairs[:3+len(words)]
-	made := all[3:]
+	all := &s.ahead.pairs
+	made := all[3:][:len(words)]
 	k, prev := s.keys[factPair], s.prev
 	for i, h := range words {
 		made[i] = k.pair(prev, h)
@@ -37,40 +39,67 @@ func (s *scanner) takeWords() {
 	if s.count == 0 { // the first word of a text makes no pair
 		first = 1
 	}
-	pairs, m := s.pairs[:cap(s.pairs)], len(s.pairs)
+	m := len(s.pairs)
+	pairs, taken := (*[aheadWords]uint64)(s.pairs[m:m+aheadWords]), 0
 	for _, p := range made[min(first, len(made)):] {
 		slot, tag := s.recentPairs.slot(p)
-		pairs[m] = p
+		pairs[taken&(aheadWords-1)] = p
 		if *slot != tag {
-			m++
+			taken++
 		}
 		*slot = tag
 	}
-	s.pairs = pairs[:m]
+	s.pairs = s.pairs[:m+taken]
+	s.facts = s.facts[:n+more]
 	if s.copies {
-		k := s.keys[factRun]
-		runs, m := s.runs[:cap(s.runs)], len(s.runs)
-		for i := max(0, runWords-1-int(min(s.count, runWords))); i < len(words); i++ {
-			run := k.pair(k.pair(all[i], all[i+2]), words[i])
-			if sampled(run) {
-				n += s.recent.put(facts, n, run)
-				continue
-			}
-			runs[m] = run
-			m++
-		}
-		s.runs = runs[:m]
+		s.takeRuns(len(words))
 	}
-	s.facts = facts[:n]
 	s.count += uint64(len(words))
 	copy(all[:3], all[len(words):])
+	copy(s.ahead.words[:runWords], s.ahead.words[len(words):])
 }
 
-// put writes h behind the first n facts, and returns how many there are more if it was not
-// taken lately.
-func (r *recent) put(facts []uint64, n int, h uint64) (more int) {
+// takeRuns puts the entries that the words complete into the batch, and those runs that are
+// sampled among the facts.
+func (s *scanner) takeRuns(words int) {
+	k, pairs, past := s.keys[factRun], &s.ahead.pairs, &s.ahead.words
+	n, m := len(s.facts), len(s.runs)
+	facts, runs := (*[aheadWords]uint64)(s.facts[n:n+aheadWords]), (*[aheadWords]uint64)(s.runs[m:m+aheadWords])
+	more, taken := 0, 0
+	first := max(0, runWords-1-int(min(s.count, runWords)))
+	for at := first + (int(s.count)+first)&1; at < words; at += 2 { // of every second word
+		i := at & (aheadWords - 1)
+		four := k.pair(pairs[i], pairs[i+2])
+		before := tag(past[i])
+		if s.count+uint64(i) < runWords {
+			before = 0
+		}
+		runs[taken&(aheadWords-1)] = runEntry(four, before, tag(past[i+runWords]))
+		taken++
+		if run := k.pair(four, past[i+runWords]); sampled(run) {
+			more += s.recent.put(facts, more, run)
+		}
+	}
+	s.facts, s.runs = s.facts[:n+more], s.runs[:m+taken]
+}
+
+// takeLast puts the entry of the last four words of a text into the batch, if it is their
+// turn.
+func (s *scanner) takeLast() {
+	if s.count < runWords || s.count&1 != 0 {
+		return
+	}
+	if len(s.runs) == cap(s.runs) {
+		s.filled()
+	}
+	four := s.keys[factRun].pair(s.ahead.pairs[0], s.ahead.pairs[2])
+	s.runs = append(s.runs, runEntry(four, tag(s.ahead.words[0]), 0))
+}
+
+// put writes h behind the first n facts, and returns 1 if it was not taken lately.
+func (r *recent) put(facts *[aheadWords]uint64, n int, h uint64) (more int) {
 	slot := &r[h%uint64(len(r))]
-	facts[n] = h
+	facts[n&(aheadWords-1)] = h
 	if *slot != h {
 		more = 1
 	}
