@@ -20,6 +20,7 @@ type hashSet struct {
 	width    int    // bytes of a slot
 	bits     uint   // of the hash in a slot
 	mask     uint64 // the bytes of a slot
+	most     int    // bytes of a large leaf
 	groups   *[setGroups]group
 	count    int  // hashes; one that was added twice lately counts twice
 	size     int  // bytes held
@@ -44,6 +45,7 @@ const (
 	groupSize = 24   // bytes of a group's own
 	leafSize  = 24   // and of a leaf's
 	leafMost  = 1536 // bytes of a large leaf
+	pairsMost = 512  // of one of pairs, which are asked for more often
 	slotRead  = 8    // bytes in which a slot is read and written: a leaf has so many from its last slot on
 
 	pairBits  = 32
@@ -53,7 +55,7 @@ const (
 
 // newHashSet returns a set with slots of 4 bytes (32 bits of a hash), 5 (40) or 6 (48).
 func newHashSet(width int) hashSet {
-	return hashSet{width: width, bits: uint(8 * width), scratch: new(scratch), mask: 1<<(8*width) - 1}
+	return hashSet{width: width, bits: uint(8 * width), mask: 1<<(8*width) - 1, most: leafMost, scratch: new(scratch)}
 }
 
 // value is what a slot keeps of a hash.

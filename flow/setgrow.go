@@ -23,12 +23,12 @@ func (s *hashSet) room(h uint64, more more) *leaf {
 		s.size += leaves * leafSize
 	}
 	l := s.leaf(h)
-	if len(*l) > leafMost || s.doubles {
+	if len(*l) > s.most || s.doubles {
 		n := len(*l)
 		s.drop(l)
 		s.doubles = len(*l) < n-n/6
 	}
-	if len(*l) > leafMost && s.split(g, more) {
+	if len(*l) > s.most && s.split(g, more) {
 		l = s.leaf(h)
 	}
 	n, spare := len(*l), cap(*l)-(slotRead-s.width)-len(*l)
@@ -49,7 +49,7 @@ func (s *hashSet) room(h uint64, more more) *leaf {
 
 // step is the fraction by which a leaf of n bytes grows. A small one is cheap to copy.
 func (s *hashSet) step(n int) int {
-	small := n < leafMost/4
+	small := n < s.most/4
 	switch {
 	case s.roomy && small:
 		return 2
@@ -123,7 +123,7 @@ func (s *hashSet) split(g *group, more more) bool {
 	for _, l := range *g {
 		all += len(l)
 	}
-	if all < len(*g)*leafMost/4 {
+	if all < len(*g)*s.most/4 {
 		return false
 	}
 	next := make(group, 2*len(*g))

@@ -22,6 +22,7 @@ type table struct {
 
 func (t *table) init(maxBytes int, roomy bool) {
 	t.facts, t.pairs, t.runs = factSet{}, newHashSet(4), newRunSet()
+	t.pairs.most = pairsMost
 	t.setRoomy(roomy)
 	t.max, t.more, t.places.next = maxBytes, t.afford, 1
 }
