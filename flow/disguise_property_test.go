@@ -202,6 +202,25 @@ func TestHostileSignsCostTheirLength(t *testing.T) {
 	}
 }
 
+// Words for "@" in a row do not each look through all that follow, nor does a call of a
+// function wait for each.
+func TestManyWordsForAt(t *testing.T) {
+	for _, word := range []string{"arroba ", "arroba at ", "arroba (", "arroba [at] "} {
+		text := strings.Repeat(word, (512<<10)/len(word))
+		start := time.Now()
+		unfolded(text, func(string) {})
+		inText(text, true)
+		if d := time.Since(start); d > 20*time.Second {
+			t.Errorf("%q: %v for 512 KiB", word, d)
+		}
+	}
+	for text, want := range map[string]bool{"eve arroba x.example now": true, "eve arroba x punto example now": true, "eve arroba arroba x.example": false} {
+		if u, _ := spellOut(text); strings.Contains(u, "eve@x.example") != want {
+			t.Errorf("%q reads %q", text, u)
+		}
+	}
+}
+
 // Whatever stands before it, the first layer is never used up: a disguised address at the
 // end of half a megabyte of signs, dense or far apart, is read.
 func TestSignsDoNotHideWhatFollows(t *testing.T) {
@@ -220,7 +239,7 @@ func TestSignsDoNotHideWhatFollows(t *testing.T) {
 var hostileSigns = map[string]string{
 	"equals": "=", "soft breaks": "=\n", "quoted": "=40", "base64": "QUJDREVGR0hJSktM", "base64 lines": strings.Repeat("QUJD", 19) + "\n", "letters": "A", "hex": "41", "at": " at ", "dot": " dot ", "brackets": "[.]", "brackets open": "[ ",
 	"spaced": "a ", "quotes": `"a"+`, "empty quotes": `""`, "backslashes": `\`, "continued": "\\\n", "wrapped": "a@b\nc", "UTF-7": "+AEA-", "plus": "+A", "words": "=?a?b?QQ?=", "words open": "=?", "override": "\u202e", "Cyrillic": "\u0430", "Cyrillic words": "\u0430b ",
-	"stops": "a\u2022", "entities": "&#64;", "amps": "&a", "percent": "%2525", "tags": "a<b>", "tags open": "a<b", "dashes": "a-at-", "at signs": "@", "stars": "*@*", "schemes": "://", "URLs": "https://a.example/ ", "commas": "a@b,", "devices": "/dev/tcp/",
+	"stops": "a\u2022", "entities": "&#64;", "amps": "&a", "percent": "%2525", "tags": "a<b>", "tags open": "a<b", "dashes": "a-at-", "at signs": "@", "stars": "*@*", "schemes": "://", "URLs": "https://a.example/ ", "commas": "a@b,", "devices": "/dev/tcp/", "words for at": "arroba ",
 }
 
 func BenchmarkHostileSigns(b *testing.B) {

@@ -85,6 +85,7 @@ func (o *observer) observe(out Output) {
 	o.info, o.skip, o.cuts = outputInfo{}, nil, nil
 	clear(o.long)
 	o.long = o.long[:0]
+	clear(o.path[:cap(o.path)]) // names are parts of the text, and would keep all of it
 	if cap(o.buf) > 4*window {
 		o.buf = nil
 	}

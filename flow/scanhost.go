@@ -125,7 +125,7 @@ func (s *scanner) afterAt(b []byte, i int) int {
 		s.fact(factMailDomain, s.keys[factMailDomain].sip(registered))
 		return end
 	}
-	if !validName(b[i:end]) {
+	if h := b[i:end]; !validName(h) || digit(h[bytes.LastIndexByte(h, '.')+1]) { // perhaps an account: its words count
 		return i
 	}
 	s.mailDomain(b[i:end])

@@ -136,7 +136,9 @@ func spellOut(s string) (_ string, found bool) {
 	return string(out), found
 }
 
-// separator reads what stands for a separator at s[i]; end is i if nothing does.
+// separator reads what stands for a separator at s[i]; end is i if nothing does. Without out
+// a dot is looked for: words for "@" are then none, or each in a row of them would look through
+// all that follow.
 func separator(s string, i int, out []byte) (meant string, end int) {
 	if c := s[i]; alnum(c) || c > '~' {
 		return "", i
@@ -183,7 +185,7 @@ func separator(s string, i int, out []byte) (meant string, end int) {
 	case w.word == ",":
 		ok = opened == 0 && closed == 0 && !before && !after && undotted(out)
 	case alnum(w.word[0]):
-		ok = ok || opened == 0 && closed == 0 && before && after && (w.char == '.' || addressAhead(s, end))
+		ok = ok || opened == 0 && closed == 0 && before && after && (w.char == '.' || out != nil && addressAhead(s, end))
 	case w.char == '@':
 		ok = ok || opened+closed > 0 || before || after
 	case w.char == '.':

@@ -170,6 +170,7 @@ func (t *table) goBlind() {
 	t.blind = true
 	t.places = sightings{next: 1}
 	t.facts.narrow()
+	t.setRoomy(false) // one batch can fill a small table
 }
 
 // A batch is a part of what one output shows, and the unit in which the ledger takes
