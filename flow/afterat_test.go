@@ -19,3 +19,21 @@ func TestNumbersBehindAt(t *testing.T) {
 		}
 	}
 }
+
+// A name behind an "@" with nothing before it is somebody's, not the domain of an address.
+func TestHandles(t *testing.T) {
+	for _, output := range []string{
+		"ping @john.smith please", "@john.smith", "(@john.smith)", "*@john.smith*", "_@john.smith_", `"@john.smith"`, "cc:@john.smith,", "hello,@john.smith", "请联系@john.smith吧", "@john.smith.", "@John.Smith!",
+	} {
+		l := observed(t, output)
+		if f := l.Lookup(Flatten("to", value(t, "@john.smith"))[0]); f.Origin != Untrusted {
+			t.Errorf("%q: %+v", output, f)
+		}
+	}
+	for _, output := range []string{"mail ana@john.smith please", "@johnsmith", "@john.doe and @anna.smith"} {
+		l := observed(t, output)
+		if f := l.Lookup(Flatten("to", value(t, "@john.smith"))[0]); f.Origin != Unknown {
+			t.Errorf("%q: %+v", output, f)
+		}
+	}
+}

@@ -9,7 +9,7 @@ import (
 type Copy struct {
 	Words    int      // words of the text
 	Copied   int      // words of it that stand in runs of five or more words of recorded output
-	Evidence Evidence // where one of the runs was first seen; the zero Evidence if that is not known
+	Evidence Evidence // where one of the runs was seen, the first time that it began at a word of which runs are kept; zero if that is not known
 }
 
 // Copied says how much of text stands word for word in recorded output from outside: in

@@ -165,7 +165,7 @@ func TestPlacesOfTenants(t *testing.T) {
 // Facts are compared with those of other processes and versions. Whoever changes on purpose
 // what is found, or the public suffix list, writes the new digests here.
 func TestFactsOfHosts(t *testing.T) {
-	for seed, want := range []string{"f437824f024bf7e1", "0aa09a44f93935e8", "a4e40b5864d9601c", "a35e3102589654bb", "12a346529bee64b5", "1ffd850c4ad168c8", "1f25bbc7f604df08", "a0c39de437962156"} {
+	for seed, want := range []string{"41815280fc05638a", "01e9c9ff0eef1a61", "a4e40b5864d9601c", "a35e3102589654bb", "e5b5c25c30349dc4", "1ffd850c4ad168c8", "32d17f2d5814a393", "87837d1ce0375160"} {
 		r := rand.New(rand.NewPCG(uint64(seed), 7))
 		h := newHostScan()
 		for range 40 {

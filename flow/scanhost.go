@@ -108,8 +108,13 @@ func (s *scanner) bareNumber(h []byte) {
 }
 
 // afterAt emits the domain of an address that starts at i, and returns where to go on. Its
-// labels are words of nobody's: what stands in ana@ourfirm.example is no "ourfirm".
+// labels are words of nobody's: what stands in ana@ourfirm.example is no "ourfirm". Where no
+// letter or digit stands before the "@", it is no address but somebody's name, @ana.maria,
+// whose words count.
 func (s *scanner) afterAt(b []byte, i int) int {
+	if i < 2 || !alnum(b[i-2]) {
+		return i
+	}
 	end, dotted := i, false
 	for end < len(b) && end-i < maxHost && chars[b[end]]&chrName != 0 {
 		dotted = dotted || b[end] == '.' && end > i && end+1 < len(b) && alnum(b[end+1])

@@ -171,7 +171,13 @@ func TestOfficialSDKOnBothEnds(t *testing.T) {
 				handler = sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return server }, nil)
 			}
 			origin := httptest.NewServer(handler)
-			t.Cleanup(func() { origin.CloseClientConnections(); origin.Close() })
+			t.Cleanup(func() {
+				origin.CloseClientConnections()
+				origin.Close()
+				for s := range server.Sessions() { // those that nobody ended
+					_ = s.Close()
+				}
+			})
 			_, r := newBridge(t, origin.URL+"/mcp")
 
 			ticks, grown := make(chan float64, 100), make(chan struct{}, 100)
