@@ -147,20 +147,39 @@ func imitates(text string) bool {
 	if open < 0 {
 		return false
 	}
-	head := text[open:]
-	if len(head) > likeHead {
-		head = head[:likeHead]
-	}
-	_, size := utf8.DecodeRuneInString(head)
-	word := strings.TrimLeft(flow.Fold(head[size:]), " ")
-	end := strings.IndexFunc(word, func(c rune) bool { return !wordly(c) })
-	if end >= 0 {
-		word = word[:end]
-	}
-	return looksLike(word)
+	_, size := utf8.DecodeRuneInString(text[open:])
+	head := text[open+size:]
+	return looksLike(firstWord(head[:min(len(head), likeHead)])) || looksLike(firstWord(visible(head)))
 }
 
-func wordly(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
+// firstWord is the folded word that s begins with; "" if something else does.
+func firstWord(s string) string {
+	word := strings.TrimLeft(flow.Fold(s), " ")
+	if end := strings.IndexFunc(word, func(c rune) bool { return !wordly(c) }); end >= 0 {
+		word = word[:end]
+	}
+	return word
+}
+
+// visible is the first likeHead bytes of what a reader sees of s, without marks on letters and
+// the white space before the first word: however much that nobody sees stands between.
+func visible(s string) string {
+	b := make([]byte, 0, likeHead)
+	for _, c := range s {
+		if len(b) >= likeHead {
+			break
+		}
+		if !unicode.In(c, unicode.Cf, unicode.Mn, unicode.Me, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) && (len(b) > 0 || !unicode.IsSpace(c)) {
+			b = utf8.AppendRune(b, c)
+		}
+	}
+	return string(b)
+}
+
+// wordly reports a letter or digit that shows something.
+func wordly(c rune) bool {
+	return (unicode.IsLetter(c) || unicode.IsDigit(c)) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, c)
+}
 
 // opens reports square brackets, and what looks like one.
 func opens(c rune) bool { return strings.ContainsRune("[［【〔〖⟦⁅〚", c) }

@@ -38,6 +38,12 @@ func TestImitates(t *testing.T) {
 		strings.Repeat("-", 1<<16):                false,
 		"\xff[sallyport] x":                       true,
 		"[" + strings.Repeat("\u0301", 500) + "s": false,
+		"[" + strings.Repeat("\u200b", 500) + "sallyport blocked] x":                                     true,
+		"[" + strings.Join(strings.Split("sallyport", ""), strings.Repeat("\u2060\ufe0f", 90)) + "] x":   true,
+		"[" + strings.Repeat(" \u200d", 500) + "s" + strings.Repeat("\u0301", 500) + "allyport] x":       true,
+		"[\U000e0073\U000e0061\U000e006c\U000e006c\U000e0079\U000e0070\U000e006f\U000e0072\U000e0074] x": true, // tags, which programs read
+		"\u3164[\u115fsallyport] x":                            true, // letters that show nothing
+		"[" + strings.Repeat("\u200b", 500) + "\"sallyport\"]": false,
 	} {
 		if got := imitates(text); got != want {
 			t.Errorf("%s: %v", brief(fmt.Sprintf("%q", text)), got)
