@@ -50,12 +50,8 @@ func anyContext(slot uint64) uint64 { return slot >> (2 * tagBits) << (2 * tagBi
 // fifth reports whether the four words of an entry were recorded with its word before, and
 // with its word behind.
 func (s *hashSet) fifth(entry uint64) (before, behind bool) {
-	l := s.leaf(entry)
-	if l == nil {
-		return false, false
-	}
-	n, v := len(*l), s.value(entry)
-	b := (*l)[:cap(*l)]
+	b, n := s.find(entry)
+	v := s.value(entry)
 	for i := 0; i < n; i += runWidth {
 		x := binary.LittleEndian.Uint64(b[i:]) & s.mask
 		if !sameFour(x, v) {

@@ -66,8 +66,8 @@ func TestSameFourWordsAgainAndAgain(t *testing.T) {
 	}
 	longest := 0
 	for _, g := range l.facts.runs.groups {
-		for _, leaf := range g {
-			longest = max(longest, len(leaf))
+		for _, n := range g.used {
+			longest = max(longest, int(n))
 		}
 	}
 	if longest > 4*leafMost {

@@ -1,9 +1,6 @@
 package flow
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
+import "encoding/binary"
 
 // A hashSet holds hashes under a secret key, close to each other. The top 9 bits of a
 // hash choose a group, 2 or more that follow a leaf of it. A slot keeps the 32, 40 or 48
@@ -13,14 +10,15 @@ import (
 // count/2^51 or count/2^59. For sets of entries of runs see [newRunSet].
 //
 // A leaf is slots in no order, few enough to be read through. Adding writes behind the last
-// slot and looks at no other, because each look would be one into far memory. When a leaf is
-// out of room, hashes that were added more than once are dropped from it, then it gets
-// larger, and when it is large, all leaves of its group are cut in two.
+// slot and looks at no other, because each look would be one into far memory. The leaves of a
+// group stand one behind the other, equally long, so that where one is can be worked out.
+// When a leaf is out of room, hashes that were added more than once are dropped from it, then
+// all leaves of its group get longer, and when they are long, all are cut in two.
 type hashSet struct {
 	width    int    // bytes of a slot
 	bits     uint   // of the hash in a slot
 	mask     uint64 // the bytes of a slot
-	most     int    // bytes of a large leaf
+	most     int    // bytes of a long leaf
 	groups   *[setGroups]group
 	count    int  // hashes; one that was added twice lately counts twice
 	size     int  // bytes held
@@ -31,22 +29,29 @@ type hashSet struct {
 }
 
 // group is the leaves of a group, a power of two.
-type group []leaf
+type group struct {
+	used   []uint16 // bytes of slots in each leaf
+	slots  []byte
+	stride int  // bytes from one leaf to the next
+	shift  uint // of what follows the group in a hash, to the number of the leaf
+}
 
-// leaf is slots, with room behind the last that makes it eight bytes.
-type leaf []byte
-
-// scratch is what dropping takes: for each value where it is, from 1.
-type scratch [4096]uint16
+// scratch is what dropping takes.
+type scratch struct {
+	lately [512]uint64  // values and one, by their low bits
+	where  [4096]uint16 // for each entry where it is, from 1
+}
 
 const (
-	setGroups = 1 << 9
-	leaves    = 4    // of a new group
-	groupSize = 24   // bytes of a group's own
-	leafSize  = 24   // and of a leaf's
-	leafMost  = 1536 // bytes of a large leaf
-	pairsMost = 512  // of one of pairs, which are asked for more often
-	slotRead  = 8    // bytes in which a slot is read and written: a leaf has so many from its last slot on
+	groupBits = 9
+	setGroups = 1 << groupBits
+	leaves    = 4         // of a new group
+	groupSize = 64        // bytes of a group's own
+	leafFirst = 24        // bytes of a first leaf
+	leafMost  = 1024      // bytes of a long leaf
+	pairsMost = 512       // of one of pairs, which are asked for more often
+	leafLimit = 1<<16 - 1 // bytes of any leaf
+	slotRead  = 8         // bytes in which a slot is read and written: a leaf has so many from its last slot on
 
 	pairBits  = 32
 	exactBits = 40
@@ -61,25 +66,25 @@ func newHashSet(width int) hashSet {
 // value is what a slot keeps of a hash.
 func (s *hashSet) value(h uint64) uint64 { return h << 11 >> ((64 - s.bits) & 63) }
 
-// leaf returns the leaf of h, nil if its group is empty.
-func (s *hashSet) leaf(h uint64) *leaf {
+// leaf is the number of the leaf of h; that of an empty group is not below 1<<55.
+func (g *group) leaf(h uint64) uint64 { return h << groupBits >> (g.shift & 63) }
+
+// find returns the bytes of the leaf of h, and how many of them are slots.
+func (s *hashSet) find(h uint64) (b []byte, n int) {
 	if s.groups == nil {
-		return nil
+		return nil, 0
 	}
-	g := s.groups[h>>55]
-	if len(g) == 0 {
-		return nil
+	g := &s.groups[h>>(64-groupBits)]
+	k := g.leaf(h)
+	if k >= uint64(len(g.used)) {
+		return nil, 0
 	}
-	return &g[h<<9>>1>>((64-bits.Len(uint(len(g))))&63)]
+	return g.slots[int(k)*g.stride:][:g.stride], int(g.used[k])
 }
 
 func (s *hashSet) has(h uint64) bool {
-	l := s.leaf(h)
-	if l == nil {
-		return false
-	}
-	n, v := len(*l), s.value(h)
-	b := (*l)[:cap(*l)]
+	b, n := s.find(h)
+	v := s.value(h)
 	if s.width == 4 {
 		return has4(b, n, v)
 	}
@@ -119,10 +124,9 @@ func has4(b []byte, n int, v uint64) bool {
 // does.
 func (s *hashSet) touch(hashes []uint64) (sum uint64) {
 	for _, h := range hashes {
-		if l := s.leaf(h); l != nil {
-			for i := 0; i < len(*l); i += 64 {
-				sum += uint64((*l)[i])
-			}
+		b, n := s.find(h)
+		for i := 0; i < n; i += 64 {
+			sum += uint64(b[i])
 		}
 	}
 	return sum
@@ -133,34 +137,37 @@ type more func(bytes int) bool
 
 // add adds h. ok is false if more refused the memory.
 func (s *hashSet) add(h uint64, more more) (ok bool) {
-	l := s.leaf(h)
-	if l == nil || len(*l)+slotRead > cap(*l) {
-		if l = s.room(h, more); l == nil {
+	one := [1]uint64{h}
+	for s.addAll(one[:]) == 0 {
+		if !s.room(h, more) {
 			return s.has(h)
 		}
 	}
-	n := len(*l)
-	binary.LittleEndian.PutUint64((*l)[n:n+8], s.value(h))
-	*l = (*l)[:n+s.width]
-	s.count++
 	return true
 }
 
 // addAll adds hashes while there is room for them in their leaves. It returns how many it
 // added.
 func (s *hashSet) addAll(hashes []uint64) int {
-	for i, h := range hashes {
-		l := s.leaf(h)
-		if l == nil {
-			return i
-		}
-		n := len(*l)
-		if n+slotRead > cap(*l) {
-			return i
-		}
-		binary.LittleEndian.PutUint64((*l)[n:n+8], s.value(h))
-		*l = (*l)[:n+s.width]
-		s.count++
+	if s.groups == nil {
+		return 0
 	}
+	for i, h := range hashes {
+		g := &s.groups[h>>(64-groupBits)]
+		k := g.leaf(h)
+		if k >= uint64(len(g.used)) {
+			s.count += i
+			return i
+		}
+		n := int(g.used[k])
+		if n+slotRead > g.stride {
+			s.count += i
+			return i
+		}
+		at := int(k)*g.stride + n
+		binary.LittleEndian.PutUint64(g.slots[at:at+8], s.value(h))
+		g.used[k] = uint16(n + s.width)
+	}
+	s.count += len(hashes)
 	return len(hashes)
 }

@@ -5,110 +5,162 @@ import (
 	"math/bits"
 )
 
-// room returns the leaf of h with room for one more, nil if there is no memory.
-func (s *hashSet) room(h uint64, more more) *leaf {
+// room makes room for one more in the leaf of h, or goes one step towards it; false if there
+// is no memory for that.
+func (s *hashSet) room(h uint64, more more) bool {
 	if s.groups == nil {
 		if !more(setGroups * groupSize) {
-			return nil
+			return false
 		}
 		s.groups = new([setGroups]group)
 		s.size += setGroups * groupSize
 	}
-	g := &s.groups[h>>55]
-	if len(*g) == 0 {
-		if !more(leaves * leafSize) {
-			return nil
+	g := &s.groups[h>>(64-groupBits)]
+	if g.used == nil {
+		return s.lengthen(g, leaves, leafFirst, more)
+	}
+	k := int(g.leaf(h))
+	if g.stride >= s.most || s.doubles {
+		n := int(g.used[k])
+		s.drop(g, k)
+		s.doubles = int(g.used[k]) < n-n/6
+		if int(g.used[k])+slotRead <= g.stride-g.stride/16 {
+			return true
 		}
-		*g = make(group, leaves)
-		s.size += leaves * leafSize
 	}
-	l := s.leaf(h)
-	if len(*l) > s.most || s.doubles {
-		n := len(*l)
-		s.drop(l)
-		s.doubles = len(*l) < n-n/6
+	all, longest := 0, 0
+	for _, n := range g.used {
+		all, longest = all+int(n), max(longest, int(n))
 	}
-	if len(*l) > s.most && s.split(g, more) {
-		l = s.leaf(h)
+	ok := false
+	if g.stride >= s.most && all >= len(g.used)*s.most/4 { // else something else than chance made this one so
+		ok = s.split(g, more)
+	} else {
+		ok = s.lengthen(g, len(g.used), s.longer(longest), more)
 	}
-	n, spare := len(*l), cap(*l)-(slotRead-s.width)-len(*l)
-	if spare >= s.width && spare >= n/(s.step(n)+2) {
-		return l
-	}
-	next := s.allocated(n)
-	if !more(cap(next) - cap(*l)) {
-		if spare >= s.width {
-			return l
-		}
-		return nil
-	}
-	s.size += cap(next) - cap(*l)
-	*l = append(next, *l...)
-	return l
+	return ok || int(g.used[k])+slotRead <= g.stride
 }
 
-// step is the fraction by which a leaf of n bytes grows. A small one is cheap to copy.
-func (s *hashSet) step(n int) int {
-	small := n < s.most/4
+// longer is how long leaves get of which the longest has n bytes of slots.
+func (s *hashSet) longer(n int) int {
+	want := n + n/12 + 2*slotRead
 	switch {
-	case s.roomy && small:
-		return 2
+	case s.roomy && n > s.most/2:
+		want = s.most
 	case s.roomy:
-		return 1
-	case small:
-		return 10
+		want = n + n/4 + 2*slotRead
 	}
-	return 6
+	if want >= s.most {
+		want = max(s.most, n+n/8+2*slotRead)
+	}
+	return want
 }
 
-// allocated returns a leaf for n bytes of slots and some more: as many as the allocator
-// would set aside anyway.
-func (s *hashSet) allocated(n int) leaf {
-	return append(leaf(nil), make(leaf, n+n/s.step(n)+s.width+slotRead)...)[:0]
+// lengthen gives a group n leaves of stride bytes, with what it has.
+func (s *hashSet) lengthen(g *group, n, stride int, more more) bool {
+	next, ok := s.allocated(g, n, stride, more)
+	if !ok {
+		return false
+	}
+	for k, used := range g.used {
+		copy(next.slots[k*next.stride:], g.slots[k*g.stride:][:used])
+	}
+	copy(next.used, g.used)
+	s.replace(g, next)
+	return true
 }
 
-// drop drops what stands in a leaf a second time. Of entries of runs with the same four words
-// it keeps maxContexts, and one for all others.
-func (s *hashSet) drop(l *leaf) {
-	n, kept := len(*l), 0
-	if n > len(s.scratch)/2*s.width {
-		return // its group could not be cut: there is no memory left
+// allocated returns n leaves of stride bytes or some more that are to take the place of those
+// of g: as many as the allocator would set aside anyway.
+func (s *hashSet) allocated(g *group, n, stride int, more more) (next group, ok bool) {
+	if stride > leafLimit {
+		return group{}, false
 	}
-	size := uint64(len(s.scratch))
+	next.slots = append([]byte(nil), make([]byte, n*stride)...)
+	next.slots = next.slots[:cap(next.slots)]
+	next.used = make([]uint16, n)
+	next.stride = min(len(next.slots)/n, leafLimit)
+	next.shift = 64 - uint(bits.Len(uint(n))-1)
+	return next, more(next.bytes() - g.bytes())
+}
+
+// bytes is what a group holds beside itself.
+func (g *group) bytes() int { return 2*len(g.used) + len(g.slots) }
+
+func (s *hashSet) replace(g *group, next group) {
+	s.size += next.bytes() - g.bytes()
+	*g = next
+}
+
+// drop drops what a leaf need not keep.
+func (s *hashSet) drop(g *group, leaf int) {
+	b, n := g.slots[leaf*g.stride:][:g.stride], int(g.used[leaf])
+	kept := 0
+	if s.contexts {
+		kept = s.dropContexts(b, n)
+	} else {
+		kept = s.dropSame(b, n)
+	}
+	s.count -= (n - kept) / s.width
+	g.used[leaf] = uint16(kept)
+}
+
+// dropSame drops what stands in a leaf a second time, or most of it: some of it is missed when
+// others stand between. Each slot is written behind those that are kept in any case, since
+// whether it is one of them cannot be foreseen.
+func (s *hashSet) dropSame(b []byte, n int) (kept int) {
+	clear(s.lately[:])
+	for i := 0; i < n; i += s.width {
+		x := binary.LittleEndian.Uint64(b[i:])
+		v := x&s.mask + 1
+		last := &s.lately[v%uint64(len(s.lately))]
+		binary.LittleEndian.PutUint64(b[kept:], x)
+		step := s.width
+		if *last == v {
+			step = 0
+		}
+		*last = v
+		kept += step
+	}
+	return kept
+}
+
+// dropContexts keeps, of entries of runs with the same four words, maxContexts, and one for
+// all others.
+func (s *hashSet) dropContexts(b []byte, n int) (kept int) {
+	if n > len(s.where)/2*s.width {
+		return n // its group could not be cut: there is no memory left
+	}
+	size := uint64(len(s.where))
 	for size > uint64(4*n/s.width) && size > 64 {
 		size /= 2
 	}
-	clear(s.scratch[:size])
-	b := (*l)[:cap(*l)]
+	clear(s.where[:size])
 next:
 	for i := 0; i < n; i += s.width {
 		x := binary.LittleEndian.Uint64(b[i:])
-		v := x & s.mask
-		k, contexts := v, 0
-		if s.contexts {
-			k >>= 2 * tagBits
-		}
-		for k &= (size - 1) & 4095; s.scratch[k] != 0; k = (k + 1) & (size - 1) & 4095 {
-			at := int(s.scratch[k]) - 1
+		v, contexts := x&s.mask, 0
+		k := v >> (2 * tagBits)
+		for k &= (size - 1) & 4095; s.where[k] != 0; k = (k + 1) & (size - 1) & 4095 {
+			at := int(s.where[k]) - 1
 			had := binary.LittleEndian.Uint64(b[at:]) & s.mask
 			if had == v {
 				continue next
 			}
-			if s.contexts && sameFour(had, v) {
+			if sameFour(had, v) {
 				if contexts++; contexts == maxContexts || had == anyContext(had) {
 					s.put(b[at:], anyContext(had))
 					continue next
 				}
 			}
 		}
-		s.scratch[k] = uint16(kept + 1)
+		s.where[k] = uint16(kept + 1)
 		if kept != i {
 			s.put(b[kept:], x)
 		}
 		kept += s.width
 	}
-	s.count -= (n - kept) / s.width
-	*l = (*l)[:kept]
+	return kept
 }
 
 // put writes one slot, and nothing behind it.
@@ -116,41 +168,45 @@ func (s *hashSet) put(b []byte, x uint64) {
 	binary.LittleEndian.PutUint64(b, binary.LittleEndian.Uint64(b)&^s.mask|x&s.mask)
 }
 
-// split cuts every leaf of a group in two; false if there is no memory for it, or if the
-// others are not large: then something else than chance made this one so.
+// split cuts every leaf of a group in two; false if there is no memory for it.
 func (s *hashSet) split(g *group, more more) bool {
-	all := 0
-	for _, l := range *g {
-		all += len(l)
+	n := len(g.used)
+	bit := (s.bits + 2 - uint(bits.Len(uint(n)))) & 63
+	stride := g.stride
+	if !s.roomy {
+		stride = s.longer(s.longestHalf(g, bit))
 	}
-	if all < len(*g)*s.most/4 {
+	next, ok := s.allocated(g, 2*n, stride, more)
+	if !ok {
 		return false
 	}
-	next := make(group, 2*len(*g))
-	grown := leafSize * len(*g)
-	bit := s.bits + uint(bits.Len(leaves)-bits.Len(uint(len(*g)))) - 1
-	for i, l := range *g {
-		n, ones := len(l), 0
-		b := l[:cap(l)]
-		for at := 0; at < n; at += s.width {
-			ones += int(binary.LittleEndian.Uint64(b[at:]) >> (bit & 63) & 1)
-		}
-		grown -= cap(l)
-		halves := [2]leaf{s.allocated(n - ones*s.width), s.allocated(ones * s.width)}
-		for at := 0; at < n; at += s.width {
+	for k, used := range g.used {
+		b := g.slots[k*g.stride:][:g.stride]
+		zeros, ones := next.slots[2*k*next.stride:][:next.stride], next.slots[(2*k+1)*next.stride:][:next.stride]
+		n0, n1 := 0, 0
+		for at := 0; at < int(used); at += s.width { // written to both, since which of them cannot be foreseen
 			x := binary.LittleEndian.Uint64(b[at:])
-			half := &halves[x>>(bit&63)&1]
-			end := len(*half)
-			binary.LittleEndian.PutUint64((*half)[end:end+8], x)
-			*half = (*half)[:end+s.width]
+			binary.LittleEndian.PutUint64(zeros[n0:], x)
+			binary.LittleEndian.PutUint64(ones[n1:], x)
+			one := int(x>>bit&1) * s.width
+			n0, n1 = n0+s.width-one, n1+one
 		}
-		next[2*i], next[2*i+1] = halves[0], halves[1]
-		grown += cap(halves[0]) + cap(halves[1])
+		next.used[2*k], next.used[2*k+1] = uint16(n0), uint16(n1)
 	}
-	if !more(grown) {
-		return false
-	}
-	s.size += grown
-	*g = next
+	s.replace(g, next)
 	return true
+}
+
+// longestHalf is how many bytes of slots the longest leaf has when all of g are cut in two.
+func (s *hashSet) longestHalf(g *group, bit uint) (longest int) {
+	for k, used := range g.used {
+		ones := 0
+		b := g.slots[k*g.stride:][:g.stride]
+		for at := 0; at < int(used); at += s.width {
+			ones += int(binary.LittleEndian.Uint64(b[at:]) >> bit & 1)
+		}
+		ones *= s.width
+		longest = max(longest, ones, int(used)-ones)
+	}
+	return longest
 }
