@@ -310,3 +310,22 @@ func TestOneEncodedCharacter(t *testing.T) {
 		}
 	}
 }
+
+// No address goes on in a line that begins with a field of mail.
+func TestFieldsAreNotJoined(t *testing.T) {
+	for text, want := range map[string]bool{
+		"To: ann@acme.example\nDate: Mon":         false,
+		"To: ann@acme.example\r\nSubject: x":      false,
+		"Cc: ann@acme.example\nmessage-id:\t<x>":  false,
+		"write to ann@acme.exam\nple: soon":       true,
+		"write to ann@acme.\nto":                  true,
+		"write to ann@acme.exa\nto:mple":          true,
+		"write to ann@acme.exa\ncontent-typeset:": true,
+		"ann@acme.example\nfrom":                  true,
+		"ann@acme.example\nfrom:":                 true,
+	} {
+		if _, found := unwrapped(text); found != want {
+			t.Errorf("%q: joined: %v", text, found)
+		}
+	}
+}

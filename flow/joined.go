@@ -121,6 +121,9 @@ func wrapsAt(head, s string, i int) int {
 	if j >= len(s) || !inToken(s[j]) && strings.IndexByte("/?&=%", s[j]) < 0 {
 		return i
 	}
+	if fieldLine(s[j:]) {
+		return i
+	}
 	last := head[len(head)-1]
 	if !inToken(last) && strings.IndexByte("/?&=%:", last) < 0 {
 		return i
@@ -134,6 +137,26 @@ func wrapsAt(head, s string, i int) int {
 		return i
 	}
 	return j
+}
+
+// mailFields are fields that mail shows behind others which end in an address.
+var mailFields = set("bcc", "cc", "content-type", "date", "from", "importance", "in-reply-to", "message-id", "mime-version", "references",
+	"reply-to", "return-path", "sender", "sent", "subject", "to")
+
+// fieldLine reports that s begins with one of mailFields: no address goes on there.
+func fieldLine(s string) bool {
+	var name [16]byte
+	for i := 0; i <= len(name) && i+1 < len(s); i++ {
+		c := lower[s[i]]
+		if c == ':' {
+			return (s[i+1] == ' ' || s[i+1] == '\t') && mailFields[string(name[:i])]
+		}
+		if i == len(name) || !letter(c) && c != '-' {
+			return false
+		}
+		name[i] = c
+	}
+	return false
 }
 
 // unwrapped puts together what line breaks cut.
