@@ -151,9 +151,10 @@ func (s *scanner) scan(b []byte) {
 			if other == 0 {
 				end = wordEnd(ahead, i+8)
 			}
-			next := class[ahead[end]]
+			behind, next := end, class[ahead[end]]
 			if next == clsJoin {
-				next = class[ahead[end+1]]
+				behind++
+				next = class[ahead[behind]]
 			}
 			if next >= clsJoin { // perhaps a host name, or a script without spaces
 				i = s.run(b, i)
@@ -173,7 +174,9 @@ func (s *scanner) scan(b []byte) {
 			} else {
 				s.wordHash(h)
 			}
-			i = end
+			if i = end; next == clsSep {
+				i = behind + 1
+			}
 		case clsSep, clsJoin:
 			i++
 		case clsAt:
