@@ -20,6 +20,7 @@ type factSet struct {
 	size    int     // bytes held
 	roomy   bool    // shelves grow by more: time counts for more than memory
 	used    []uint8 // scratch of grow: how many slots of each line are used
+	touched uint64  // nothing of use
 }
 
 // shelf is as long as the hashes in it, and its capacity is that of the slots. A slot with
@@ -69,11 +70,16 @@ func (l shelf) seek(v uint64) (at *line, found bool) {
 // holds reports that v stands in l. It does not stop where it finds it: that cannot be
 // foreseen, and a wrong guess costs a processor more than the rest of the line.
 func (l *line) holds(v uint64) bool {
+	return l.misses(v) == 0
+}
+
+// misses is 1 if v does not stand in l, else 0.
+func (l *line) misses(v uint64) uint64 {
 	hit := uint64(0)
 	for _, x := range l {
 		hit |= (x>>numBits ^ v) - 1 // has the top bit if they are the same
 	}
-	return hit>>63 != 0
+	return ^hit >> 63
 }
 
 // free is the first slot with nothing in it of a line that is not full.
@@ -135,6 +141,33 @@ func (s *factSet) touch(hashes []uint64) (sum uint64) {
 	}
 	return sum
 }
+
+// fresh has a bit for each of at most touchAhead hashes, the first one's lowest, that is not
+// in the line that it belongs to: it is new, unless it stands behind that line.
+func (s *factSet) fresh(hashes []uint64) (fresh uint32) {
+	if s.shelves == nil {
+		return uint32((1<<touchAhead - 1) >> (touchAhead - len(hashes)))
+	}
+	var lines [touchAhead]*line
+	sum := uint64(0)
+	for i, h := range hashes {
+		at := &noLine
+		l := s.shelves[h>>(64-shelfBits)]
+		if n := l.lines(); n > 0 {
+			at = (*line)(l[:cap(l)][lineSlots*home(factValue(h), n):])
+		}
+		lines[i%touchAhead] = at
+		sum += at[0] // far memory then answers for all of them at once
+	}
+	s.touched += sum
+	for i, h := range hashes {
+		fresh |= uint32(lines[i%touchAhead].misses(factValue(h))) << i
+	}
+	return fresh
+}
+
+// noLine is empty.
+var noLine line
 
 // add adds h with num if the set does not have it; what h had before stays. ok is false
 // if more refused the memory.

@@ -1,6 +1,9 @@
 package flow
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // A table is what a ledger holds: facts with the place where each was seen first, and
 // pairs and runs of words, for which it is enough to know that they were seen. It is
@@ -85,11 +88,7 @@ func (t *table) merge(b *batch) {
 	if t.facts.roomy && t.bytes() > t.max/4*3 {
 		t.setRoomy(false)
 	}
-	from, place := 0, 0
-	for _, sp := range b.spans {
-		t.mergeFacts(b, from, sp.end, b.places[place:sp.place])
-		from, place = sp.end, sp.place
-	}
+	t.mergeFacts(b)
 	t.mergeSet(&t.pairs, b.pairs)
 	t.mergeSet(&t.runs, b.runs)
 	for _, h := range b.noted {
@@ -97,26 +96,30 @@ func (t *table) merge(b *batch) {
 	}
 }
 
-// mergeFacts takes the facts of one place.
-func (t *table) mergeFacts(b *batch, from, to int, place []byte) {
-	if t.full {
-		return
-	}
-	id, known := t.nextID(), false
-	for i := from; i < to; i++ {
-		if i%touchAhead == 0 {
-			t.touched += t.facts.touch(b.facts[i:min(len(b.facts), i+touchAhead)])
-		}
-		if t.addFact(b.facts[i], id) {
-			continue
-		}
-		switch {
-		case t.full:
-			return
-		case !known && !t.blind:
-			known = true
-			t.places.add(b, place)
+// mergeFacts takes the facts of a batch, and the places of those that are new.
+func (t *table) mergeFacts(b *batch) {
+	span, placed := 0, -1 // the span of a fact, and the last one with a place in the table
+	id := t.nextID()
+	for from := 0; from < len(b.facts) && !t.full; from += touchAhead {
+		facts := b.facts[from:min(len(b.facts), from+touchAhead)]
+		for fresh := t.facts.fresh(facts); fresh != 0 && !t.full; fresh &= fresh - 1 {
+			i := bits.TrailingZeros32(fresh)
+			for b.spans[span].end <= from+i {
+				span++
+			}
+			if placed < span {
+				id = t.nextID()
+			}
+			if known := t.addFact(facts[i], id); known || t.full || t.blind || placed == span {
+				continue
+			}
+			start := 0
+			if span > 0 {
+				start = b.spans[span-1].place
+			}
+			t.places.add(b, b.places[start:b.spans[span].place])
 			t.afford(0)
+			placed = span
 		}
 	}
 }
