@@ -44,7 +44,7 @@ type Output struct {
 
 // Ledger is the record of every value that output has shown in one session. It is
 // safe for concurrent use. The cost of a lookup does not depend on how much was
-// recorded. It keeps hashes (SipHash-2-4 under a session key), no text: see [Fold]
+// recorded. It keeps hashes (SipHash-1-3 under a session key), no text: see [Fold]
 // and the package documentation for what counts as seen. Of a hash it keeps 51 bits, of
 // the hash of two neighbouring words 43: with n of them recorded, a value that was never
 // seen is taken for seen with a probability of n/2^51, and two words for neighbours with

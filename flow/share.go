@@ -11,7 +11,7 @@ import (
 // in a log that only they can read and that shows when it was changed. It holds keyed
 // hashes and where they stood, no text of any output.
 //
-//	entry   = version foldVersion holds       3 bytes: 3, as in the ledger, a bit for each sort
+//	entry   = version foldVersion holds       3 bytes: 4, as in the ledger, a bit for each sort
 //	          call time upstream tool         uvarint, 8 bytes, text, text
 //	          spans                           uvarint, then for each: uvarint facts, text place
 //	          facts pairs runs noted          each: uvarint, then 8 bytes for each
@@ -20,7 +20,7 @@ import (
 //
 // Integers of fixed size are little-endian. The facts of the spans stand together, in
 // their order. Noted facts were seen nowhere.
-const entryVersion = 3
+const entryVersion = 4
 
 // maxEntryText bounds one text of an entry, in bytes.
 const maxEntryText = 4 << 10

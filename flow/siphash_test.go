@@ -2,22 +2,24 @@ package flow
 
 import "testing"
 
-// The published vectors of the SipHash-2-4 reference: key 00..0f, input 00..n-1.
+// SipHash-1-3 of the bytes 0..n-1 under a key of zeros: what CPython from 3.11 on says with
+// PYTHONHASHSEED=0 is the hash(bytes(range(n))).
 func TestSipHashVectors(t *testing.T) {
 	want := map[int]uint64{
-		0:  0x726fdb47dd0e0e31,
-		1:  0x74f839c593dc67fd,
-		2:  0x0d6c8009d9a94f5a,
-		3:  0x85676696d7fb7e2d,
-		4:  0xcf2794e0277187b7,
-		5:  0x18765564cd99a68d,
-		6:  0xcbc9466e58fee3ce,
-		7:  0xab0200f58b01d137,
-		8:  0x93f5f5799a932462,
-		15: 0xa129ca6149be45e5,
-		63: 0x958a324ceb064572,
+		1:  0x68a914128e01e473,
+		2:  0x010bac45c41e3669,
+		3:  0x4d4c9a4a8ef6e0ad,
+		4:  0x7cc43f98813e4dbd,
+		5:  0x5abe2169dff36275,
+		6:  0xe3c25f87624f1cdb,
+		7:  0x2f098ab0c751325a,
+		8:  0xead411e67ebe2eea,
+		9:  0x75927f9d95124362,
+		15: 0xf30eb725bb91c9ea,
+		16: 0x8972188433a5c5b7,
+		63: 0x385d3e39e5f37359,
 	}
-	key := sipKey{0x0706050403020100, 0x0f0e0d0c0b0a0908}
+	key := sipKey{}
 	var in []byte
 	for n := range 64 {
 		if w, ok := want[n]; ok {
@@ -27,6 +29,7 @@ func TestSipHashVectors(t *testing.T) {
 		}
 		in = append(in, byte(n))
 	}
+	key = sipKey{1, 2}
 	if ab, ba := key.pair(1, 2), key.pair(2, 1); ab == ba {
 		t.Error("a pair does not depend on the order")
 	}
