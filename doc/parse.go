@@ -51,11 +51,15 @@ func (e *ParseError) Error() string {
 func Parse(data []byte, lim Limits) (Value, error) { return parse(data, "", lim) }
 
 // ParseText is [Parse] for text. Strings of the Value share the memory of s.
-func ParseText(s string, lim Limits) (Value, error) { return parse([]byte(s), s, lim) }
+func ParseText(s string, lim Limits) (Value, error) { return parse(nil, s, lim) }
 
 func parse(data []byte, text string, lim Limits) (Value, error) {
 	p := parsers.Get().(*parser)
 	defer p.release()
+	if data == nil {
+		p.text = append(p.text[:0], text...) // of which the Value keeps nothing
+		data = p.text
+	}
 	p.data, p.win, p.shared = data, text, text != ""
 	p.lim = lim.withDefaults()
 	p.src = *bytes.NewBuffer(data)
@@ -83,6 +87,7 @@ const (
 	spareObjects = 4
 	// Scratch space above these sizes is not kept for the next document.
 	keepScratch = 64 << 10
+	keepText    = 1 << 20
 	keepStack   = 1 << 10
 )
 
@@ -106,6 +111,7 @@ type parser struct {
 	list    []Value  // elements of the lists that are open, innermost last
 	members []Member // members of the objects that are open, innermost last
 	scratch []byte
+	text    []byte // what the decoder reads of a text
 
 	spare   []Member // room for the members of objects
 	objects []kids   // and for what points to them
@@ -121,6 +127,9 @@ func (p *parser) release() {
 	p.members = recycle(p.members, keepStack)
 	if cap(p.scratch) > keepScratch {
 		p.scratch = nil
+	}
+	if cap(p.text) > keepText {
+		p.text = nil
 	}
 	parsers.Put(p)
 }
@@ -187,7 +196,7 @@ func (p *parser) object(depth int) (Value, error) {
 		if err != nil {
 			return Value{}, err
 		}
-		name, err := p.text(raw)
+		name, err := p.unquoted(raw)
 		if err != nil {
 			return Value{}, err
 		}
@@ -255,7 +264,7 @@ func (p *parser) scalar() (Value, error) {
 	case 'f':
 		return Value{kind: Bool}, nil
 	case '"':
-		s, err := p.text(raw)
+		s, err := p.unquoted(raw)
 		return Value{kind: String, str: s}, err
 	default:
 		end := int(p.dec.InputOffset())
@@ -263,8 +272,8 @@ func (p *parser) scalar() (Value, error) {
 	}
 }
 
-// text decodes the quoted string that the decoder has just read.
-func (p *parser) text(raw jsontext.Value) (string, error) {
+// unquoted decodes the quoted string that the decoder has just read.
+func (p *parser) unquoted(raw jsontext.Value) (string, error) {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		end := int(p.dec.InputOffset())
 		return p.verbatim(end-len(raw)+1, end-1), nil
