@@ -49,7 +49,7 @@ const (
 	groupSize = 64        // bytes of a group's own
 	leafFirst = 24        // bytes of a first leaf
 	leafMost  = 1024      // bytes of a long leaf
-	pairsMost = 512       // of one of pairs, which are asked for more often
+	pairsMost = 512       // of one of pairs while time counts, which are asked for more often
 	leafLimit = 1<<16 - 1 // bytes of any leaf
 	slotRead  = 8         // bytes in which a slot is read and written: a leaf has so many from its last slot on
 

@@ -254,7 +254,7 @@ func eachSet() map[string]anySet {
 	return sets
 }
 
-// Sets are nearly full at every size: memory follows from this.
+// Sets are at most a third empty at every size: memory follows from this.
 func TestSetLoad(t *testing.T) {
 	for name, s := range eachSet() {
 		r := rand.New(rand.NewPCG(1, 2))
@@ -262,7 +262,7 @@ func TestSetLoad(t *testing.T) {
 			s.add(r.Uint64(), always)
 			if n >= 200_000 && n%50_000 == 0 {
 				size, count := s.held()
-				if load := float64(count*s.width) / float64(size); load < 0.7 {
+				if load := float64(count*s.width) / float64(size); load < 0.65 {
 					t.Errorf("%s, %d hashes: %.3f of the slots are used", name, n, load)
 				} else if n%400_000 == 0 {
 					t.Logf("%s, %d hashes: %.3f", name, n, load)

@@ -28,6 +28,14 @@ func (s *hashSet) room(h uint64, more more) bool {
 			return true
 		}
 	}
+	if !s.roomy { // whatever else grows
+		for k := range g.used {
+			s.drop(g, k)
+		}
+		if int(g.used[k])+slotRead <= g.stride-g.stride/16 {
+			return true
+		}
+	}
 	all, longest := 0, 0
 	for _, n := range g.used {
 		all, longest = all+int(n), max(longest, int(n))
@@ -43,12 +51,9 @@ func (s *hashSet) room(h uint64, more more) bool {
 
 // longer is how long leaves get of which the longest has n bytes of slots.
 func (s *hashSet) longer(n int) int {
-	want := n + n/12 + 2*slotRead
-	switch {
-	case s.roomy && n > s.most/2:
+	want := n + n/5 + 2*slotRead
+	if s.roomy && n > s.most/2 {
 		want = s.most
-	case s.roomy:
-		want = n + n/4 + 2*slotRead
 	}
 	if want >= s.most {
 		want = max(s.most, n+n/8+2*slotRead)

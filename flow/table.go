@@ -25,7 +25,6 @@ type table struct {
 
 func (t *table) init(maxBytes int, roomy bool) {
 	t.facts, t.pairs, t.runs = factSet{}, newHashSet(4), newRunSet()
-	t.pairs.most = pairsMost
 	t.setRoomy(roomy)
 	t.max, t.more, t.places.next = maxBytes, t.afford, 1
 }
@@ -33,6 +32,9 @@ func (t *table) init(maxBytes int, roomy bool) {
 // setRoomy says whether time counts for more than memory.
 func (t *table) setRoomy(roomy bool) {
 	t.facts.roomy, t.pairs.roomy, t.runs.roomy = roomy, roomy, roomy
+	if t.pairs.most = leafMost; roomy {
+		t.pairs.most = pairsMost
+	}
 }
 
 // bytes is the memory held.
