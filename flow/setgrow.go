@@ -51,8 +51,8 @@ func (s *hashSet) room(h uint64, more more) bool {
 
 // longer is how long leaves get of which the longest has n bytes of slots.
 func (s *hashSet) longer(n int) int {
-	want := n + n/5 + 2*slotRead
-	if s.roomy && n > s.most/2 {
+	want := n + n/6 + slotRead + s.width
+	if s.roomy && n > s.most/4*3 {
 		want = s.most
 	}
 	if want >= s.most {

@@ -21,3 +21,16 @@ func TestSmallTableGrowsByLittle(t *testing.T) {
 		}
 	}
 }
+
+// With copies a ledger of a megabyte or more holds at most 1.5 bytes for each that was
+// recorded, at the sizes too at which everything has just got larger.
+func TestMemoryOfMixedText(t *testing.T) {
+	c, l, recorded := newCorpus(), NewLedger(LedgerOptions{Key: testKey}), 0
+	for recorded < 12<<20 {
+		out, size := c.output(t, 50<<10)
+		l.Observe(out)
+		if recorded += size; recorded >= 1<<20 && float64(l.Bytes()) > 1.5*float64(recorded) {
+			t.Errorf("%d bytes for %d", l.Bytes(), recorded)
+		}
+	}
+}
