@@ -114,6 +114,60 @@ func TestSetDropsWhatStandsTwice(t *testing.T) {
 	}
 }
 
+// However often the same is recorded, a set grows no further: what one look for doubles
+// misses, another finds before anything grows.
+func TestSetOfTheSameAgainAndAgain(t *testing.T) {
+	for _, width := range []int{4, 5, 6} {
+		for _, roomy := range []bool{false, true} {
+			s := newHashSet(width)
+			if s.roomy = roomy; roomy {
+				s.most = pairsMost
+			}
+			r := rand.New(rand.NewPCG(1, 2))
+			all := make([]uint64, 100_000)
+			for i := range all {
+				all[i] = r.Uint64()
+			}
+			early := 0
+			for n := range 100 {
+				for _, h := range all {
+					s.add(h, always)
+				}
+				if n == 20 {
+					early = s.size
+				}
+			}
+			if s.size > early+early/50 || s.size > 30*len(all) {
+				t.Errorf("slots of %d bytes, roomy %v: %d bytes when all was added 20 times, %d after 100 times", width, roomy, early, s.size)
+			}
+		}
+	}
+}
+
+// Where one leaf is full of doubles, the others of its group are not looked through: text of
+// ever the same words would cost as much as all that was recorded before.
+func TestOnlyTheFullLeafIsLookedThrough(t *testing.T) {
+	for _, width := range []int{4, 6} {
+		s := newHashSet(width)
+		r := rand.New(rand.NewPCG(1, 2))
+		for range 1000 {
+			s.add(r.Uint64()>>groupBits, always) // one group
+		}
+		g := &s.groups[0]
+		full, other := uint64(1)<<40, ^uint64(0)>>groupBits
+		s.add(other, always)
+		s.add(other, always)
+		k := g.leaf(other)
+		slots := g.used[k]
+		for range 10 * g.stride {
+			s.add(full, always)
+		}
+		if g.leaf(other) != k || g.used[k] != slots {
+			t.Errorf("slots of %d bytes: another leaf had %d bytes and now has %d", width, slots, g.used[k])
+		}
+	}
+}
+
 // The same for facts, each with the number it came with first.
 func TestFactSetAgainstMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

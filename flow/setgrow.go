@@ -20,19 +20,25 @@ func (s *hashSet) room(h uint64, more more) bool {
 		return s.lengthen(g, leaves, leafFirst, more)
 	}
 	k := int(g.leaf(h))
-	if g.stride >= s.most || s.doubles {
+	if g.stride >= s.most || s.doubles || !s.roomy {
 		n := int(g.used[k])
 		s.drop(g, k)
 		s.doubles = int(g.used[k]) < n-n/6
-		if int(g.used[k])+slotRead <= g.stride-g.stride/16 {
+		if g.roomFor(k) {
 			return true
+		}
+		if !s.contexts { // what dropSame misses comes again with each time that text is recorded
+			s.keep(g, k, s.dropAgain(g.slots[k*g.stride:][:g.stride], int(g.used[k])))
+			if g.roomFor(k) {
+				return true
+			}
 		}
 	}
 	if !s.roomy { // whatever else grows
 		for k := range g.used {
 			s.drop(g, k)
 		}
-		if int(g.used[k])+slotRead <= g.stride-g.stride/16 {
+		if g.roomFor(k) {
 			return true
 		}
 	}
@@ -48,6 +54,9 @@ func (s *hashSet) room(h uint64, more more) bool {
 	}
 	return ok || int(g.used[k])+slotRead <= g.stride
 }
+
+// roomFor reports that a leaf has room for more than a few.
+func (g *group) roomFor(leaf int) bool { return int(g.used[leaf])+slotRead <= g.stride-g.stride/16 }
 
 // longer is how long leaves get of which the longest has n bytes of slots.
 func (s *hashSet) longer(n int) int {
@@ -100,13 +109,16 @@ func (s *hashSet) replace(g *group, next group) {
 // drop drops what a leaf need not keep.
 func (s *hashSet) drop(g *group, leaf int) {
 	b, n := g.slots[leaf*g.stride:][:g.stride], int(g.used[leaf])
-	kept := 0
 	if s.contexts {
-		kept = s.dropContexts(b, n)
+		s.keep(g, leaf, s.dropAgain(b, n))
 	} else {
-		kept = s.dropSame(b, n)
+		s.keep(g, leaf, s.dropSame(b, n))
 	}
-	s.count -= (n - kept) / s.width
+}
+
+// keep leaves a leaf so many bytes.
+func (s *hashSet) keep(g *group, leaf, kept int) {
+	s.count -= (int(g.used[leaf]) - kept) / s.width
 	g.used[leaf] = uint16(kept)
 }
 
@@ -130,9 +142,9 @@ func (s *hashSet) dropSame(b []byte, n int) (kept int) {
 	return kept
 }
 
-// dropContexts keeps, of entries of runs with the same four words, maxContexts, and one for
-// all others.
-func (s *hashSet) dropContexts(b []byte, n int) (kept int) {
+// dropAgain drops all that stands in a leaf a second time. Of entries of runs with the same
+// four words it keeps maxContexts, and one for all others.
+func (s *hashSet) dropAgain(b []byte, n int) (kept int) {
 	if n > len(s.where)/2*s.width {
 		return n // its group could not be cut: there is no memory left
 	}
@@ -145,14 +157,17 @@ next:
 	for i := 0; i < n; i += s.width {
 		x := binary.LittleEndian.Uint64(b[i:])
 		v, contexts := x&s.mask, 0
-		k := v >> (2 * tagBits)
+		k := v
+		if s.contexts {
+			k >>= 2 * tagBits
+		}
 		for k &= (size - 1) & 4095; s.where[k] != 0; k = (k + 1) & (size - 1) & 4095 {
 			at := int(s.where[k]) - 1
 			had := binary.LittleEndian.Uint64(b[at:]) & s.mask
 			if had == v {
 				continue next
 			}
-			if sameFour(had, v) {
+			if s.contexts && sameFour(had, v) {
 				if contexts++; contexts == maxContexts || had == anyContext(had) {
 					s.put(b[at:], anyContext(had))
 					continue next
