@@ -311,7 +311,7 @@ func TestOneEncodedCharacter(t *testing.T) {
 	}
 }
 
-// No address goes on in a line that begins with a field of mail.
+// No mail address that is whole goes on in a line that begins with a field of mail.
 func TestFieldsAreNotJoined(t *testing.T) {
 	for text, want := range map[string]bool{
 		"To: ann@acme.example\nDate: Mon":         false,
@@ -323,6 +323,14 @@ func TestFieldsAreNotJoined(t *testing.T) {
 		"write to ann@acme.exa\ncontent-typeset:": true,
 		"ann@acme.example\nfrom":                  true,
 		"ann@acme.example\nfrom:":                 true,
+		"write to ann@acme.\nto: us":              true, // acme.to
+		"write to ann@acme.\ncc: us":              true,
+		"write to ann@acme.pho\nto: us":           true, // acme.photo
+		"write to ann@acme.au\nto: us":            true, // acme.auto
+		"see https://t.me/pho\nto: click":         true,
+		"see https://acme.\ndate: today":          true,
+		"see www.acme.\nto: today":                true,
+		"To: Ann@ACME.COM\nTO: x":                 false,
 	} {
 		if _, found := unwrapped(text); found != want {
 			t.Errorf("%q: joined: %v", text, found)

@@ -121,7 +121,7 @@ func wrapsAt(head, s string, i int) int {
 	if j >= len(s) || !inToken(s[j]) && strings.IndexByte("/?&=%", s[j]) < 0 {
 		return i
 	}
-	if fieldLine(s[j:]) {
+	if name := fieldName(s[j:]); name != "" && endsBefore(head, name) {
 		return i
 	}
 	last := head[len(head)-1]
@@ -143,20 +143,35 @@ func wrapsAt(head, s string, i int) int {
 var mailFields = set("bcc", "cc", "content-type", "date", "from", "importance", "in-reply-to", "message-id", "mime-version", "references",
 	"reply-to", "return-path", "sender", "sent", "subject", "to")
 
-// fieldLine reports that s begins with one of mailFields: no address goes on there.
-func fieldLine(s string) bool {
+// fieldName returns which of mailFields s begins with, "" if with none.
+func fieldName(s string) string {
 	var name [16]byte
 	for i := 0; i <= len(name) && i+1 < len(s); i++ {
 		c := lower[s[i]]
 		if c == ':' {
-			return (s[i+1] == ' ' || s[i+1] == '\t') && mailFields[string(name[:i])]
+			if (s[i+1] == ' ' || s[i+1] == '\t') && mailFields[string(name[:i])] {
+				return string(name[:i])
+			}
+			return ""
 		}
 		if i == len(name) || !letter(c) && c != '-' {
-			return false
+			return ""
 		}
 		name[i] = c
 	}
-	return false
+	return ""
+}
+
+// endsBefore reports that head ends in a whole mail address, which does not go on with the
+// name of a field: neither "ann@acme." nor "ann@acme.au" is one before "to", and a link
+// could go on with anything.
+func endsBefore(head, name string) bool {
+	at, dot := strings.LastIndexByte(head, '@'), strings.LastIndexByte(head, '.')
+	if at < 0 || dot < at || strings.Contains(head, "://") {
+		return false
+	}
+	top := lowerASCII(head[dot+1:])
+	return knownTop(top) && !knownTop(top+name)
 }
 
 // unwrapped puts together what line breaks cut.
