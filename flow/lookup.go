@@ -73,12 +73,31 @@ func (l *Ledger) shown(q *query, d Destination) (Finding, standing) {
 	if tainted {
 		return Finding{Origin: Untrusted, Evidence: []Evidence{l.evidence(taint)}}, asNothing
 	}
-	if id, ok := q.partial(l); ok {
+	if id, ok := l.partly(q, d); ok {
 		e := l.evidence(id)
 		e.Partial = true
 		return Finding{Origin: Unknown, Evidence: []Evidence{e}}, asNothing
 	}
 	return Finding{Origin: Unknown}, asNothing
+}
+
+// partly reports that the domain of d was seen: in text from outside, of people inside, or of
+// a page that the user named. The lock must be held.
+func (l *Ledger) partly(q *query, d Destination) (id uint32, ok bool) {
+	if id, ok = q.partial(l); ok || d.Kind == Text {
+		return id, ok
+	}
+	for f, holds := range map[family]holding{inside: holdsInside, endorsed: holdsEndorsed} {
+		if l.facts.holds&holds == 0 {
+			continue
+		}
+		q.reset(l, f, d)
+		q.part = append(q.part, q.any...)
+		if at, found := q.partial(l); found && (!ok || at < id) {
+			id, ok = at, true
+		}
+	}
+	return id, ok
 }
 
 // grantOf reports that d is, as a whole, a field with a label. The lock must be held.
