@@ -259,7 +259,7 @@ func (e *evaluation) advised(v Verdict, q Question) bool {
 	if v == Deny {
 		q.Text += ". Ask the user for the destination, or have it added to trusted_destinations"
 		if e.by.opt.Trusted != nil && e.p.call.Subject == policy.Tool {
-			q.Text += " or, by the user, with: sallyport trust DESTINATION --because WHY"
+			q.Text += ", which the user can do in their own terminal, not through you: sallyport trust DESTINATION --because WHY"
 		}
 	}
 	return e.verdict(v, q)

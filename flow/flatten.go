@@ -250,12 +250,15 @@ func parseList(s string) []Destination {
 		}
 		ds = append(ds, withHidden(parseOne(p))...)
 	}
-	return append(ds, commaForDot(pieces)...)
+	return append(ds, commaForDot(s, pieces)...)
 }
 
 // commaForDot reads eve@attacker,example as the address that it is meant for as well.
-func commaForDot(pieces []string) (ds []Destination) {
+func commaForDot(s string, pieces []string) (ds []Destination) {
 	for i := range len(pieces) - 1 {
+		if !strings.Contains(s, pieces[i]+","+pieces[i+1]) {
+			continue
+		}
 		a, b := parseOne(pieces[i]), parseOne(pieces[i+1])
 		if a.Kind != Email || b.Kind != Text || strings.ContainsAny(pieces[i+1], " @") {
 			continue

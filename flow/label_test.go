@@ -269,3 +269,30 @@ func TestNeighboursAreNotVouched(t *testing.T) {
 		}
 	}
 }
+
+// Of a destination that nobody showed it is said where its domain was seen, in text of people
+// inside and on a page that the user named, too.
+func TestDomainSeenInside(t *testing.T) {
+	l := NewLedger(LedgerOptions{Key: testKey})
+	inside := output(t, "wiki", 1, result("write to zoe@team.example, see https://docs.team.example/a"))
+	inside.Labels = labels(t, "inside")
+	page := output(t, "fetch", 2, result("then go to https://drop.other.example/in"))
+	page.Endorsed = true
+	l.Observe(inside)
+	l.Observe(page)
+	for dest, tool := range map[string]string{
+		"amy@team.example":                     "wiki",
+		"https://docs.team.example/b?keys=1":   "wiki",
+		"https://drop.other.example/in?keys=1": "fetch",
+		"https://elsewhere.example/in?keys=1":  "",
+	} {
+		f := l.Lookup(Flatten("to", value(t, dest))[0])
+		got := ""
+		if len(f.Evidence) > 0 && f.Evidence[0].Partial {
+			got = f.Evidence[0].Tool
+		}
+		if f.Origin != Unknown || got != tool {
+			t.Errorf("%s: %v, seen in %q, want %q", dest, f.Origin, got, tool)
+		}
+	}
+}

@@ -210,6 +210,9 @@ func plainWord(s string) string {
 				return
 			}
 		}
+		if len(plain) == 0 { // marks alone
+			plain = append(plain, run...)
+		}
 		b = append(b, plain...)
 	}
 	for i, r := range s {

@@ -183,7 +183,7 @@ func separator(s string, i int, out []byte) (meant string, end int) {
 	ok := bracketed
 	switch {
 	case w.word == ",":
-		ok = opened == 0 && closed == 0 && !before && !after && undotted(out)
+		ok = opened == 0 && closed == 0 && !before && !after && undotted(out) && !localPart(s[end:])
 	case alnum(w.word[0]):
 		ok = ok || opened == 0 && closed == 0 && before && after && (w.char == '.' || out != nil && addressAhead(s, end))
 	case w.char == '@':
@@ -215,6 +215,19 @@ func undotted(out []byte) bool {
 		case out[i] == '@':
 			return i > 0 && i < len(out)-1
 		case !alnum(out[i]) && out[i] != '-':
+			return false
+		}
+	}
+	return false
+}
+
+// localPart reports that s begins with what stands before the "@" of an address.
+func localPart(s string) bool {
+	for i := 0; i < len(s) && i < maxLabel; i++ {
+		if s[i] == '@' {
+			return i > 0
+		}
+		if !alnum(s[i]) && strings.IndexByte(".-_+", s[i]) < 0 {
 			return false
 		}
 	}

@@ -15,6 +15,7 @@ type table struct {
 	base   uint32
 	places sightings
 	holds  holding
+	roomy  bool // time counts for more than memory, from roomyFrom on and while there is memory
 	max    int  // bytes it may hold
 	blind  bool // there was no memory left for evidence: none is kept any more
 	full   bool // nor for facts
@@ -23,9 +24,13 @@ type table struct {
 	touched uint64 // nothing of use
 }
 
+// roomyFrom is what a table holds, in bytes, before time counts for more than memory: a small
+// session takes little of either.
+const roomyFrom = 2 << 20
+
 func (t *table) init(maxBytes int, roomy bool) {
-	t.facts, t.pairs, t.runs = factSet{}, newHashSet(4), newRunSet()
-	t.setRoomy(roomy)
+	t.facts, t.pairs, t.runs, t.roomy = factSet{}, newHashSet(4), newRunSet(), roomy
+	t.setRoomy(false)
 	t.max, t.more, t.places.next = maxBytes, t.afford, 1
 }
 
@@ -87,9 +92,8 @@ func sampled(run uint64) bool { return run&7 == 0 }
 // merge takes a batch.
 func (t *table) merge(b *batch) {
 	t.holds |= b.holds
-	if t.facts.roomy && t.bytes() > t.max/4*3 {
-		t.setRoomy(false)
-	}
+	held := t.bytes()
+	t.setRoomy(t.roomy && !t.blind && held > roomyFrom && held <= t.max/4*3)
 	t.mergeFacts(b)
 	t.mergeSet(&t.pairs, b.pairs)
 	t.mergeSet(&t.runs, b.runs)

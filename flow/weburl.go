@@ -170,7 +170,7 @@ func cutScheme(s string) (scheme, rest string) {
 // scpLike reports git@host:path.
 func scpLike(s string) bool {
 	host, path, ok := strings.Cut(strings.TrimPrefix(s, "git@"), ":")
-	if !strings.HasPrefix(s, "git@") || !ok || path == "" || strings.ContainsAny(host, "/@ ") {
+	if !strings.HasPrefix(s, "git@") || !ok || path == "" || strings.ContainsAny(host, `/@ #?\`) {
 		return false
 	}
 	h, ok := asciiHost(host)

@@ -113,7 +113,7 @@ func (l *Ledger) echoes(ds []Destination) (skip map[uint64]struct{}, cuts []stri
 		if p := &d.parts; d.Kind == URL || d.Kind == Host {
 			q.scan.emit(factPlace, p.placeKey())
 		}
-		for _, keys := range [][]uint64{q.any, q.part, q.words, q.pairs} {
+		for _, keys := range [][]uint64{q.any, q.part, q.words, q.pairs, q.asIs.words, q.asIs.pairs} {
 			for _, h := range keys {
 				skip[h] = struct{}{}
 			}

@@ -44,7 +44,8 @@ decided, as [rule] PASS, FAIL or CANNOT (be checked). Nothing is run or recorded
 
 --seen FILE is taken for the output of a tool of that name that the agent has read
 before, --typed TEXT for what the user typed; both may be repeated. So the flow can be
-asked about: where does a destination come from?
+asked about: where does a destination come from? Labels of that tool's contract do not
+hold for a FILE: it is text from outside. Where they matter, use "sallyport test".
 
 --tools FILE is the server's answer to tools/list, by which packs are chosen and the
 fallback contract reads parameters. Without it the tool is taken as listed, without a

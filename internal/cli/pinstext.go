@@ -143,25 +143,36 @@ func showValues(out io.Writer, old, now doc.Value) {
 // at the left edge could pass for a line of this program.
 const columns = 78
 
-// folded writes text in lines that all begin with prefix. It counts every letter that may
-// be a wide one as two columns.
+// folded writes text in lines that all begin with prefix, cut behind a space where the line
+// has one in its second half: names, addresses and links can then be copied. It counts every
+// letter that may be a wide one as two columns.
 func folded(out io.Writer, prefix, text string) {
 	var b strings.Builder
-	b.WriteString(prefix)
-	at := len(prefix)
-	for _, r := range text {
-		width := 1
-		if r >= 0x1100 {
-			width = 2
+	for {
+		n := fitting(text, columns-len(prefix))
+		if space := strings.LastIndexByte(text[:n], ' '); n < len(text) && space >= n/2 {
+			n = space + 1
 		}
-		if at+width > columns {
-			b.WriteString("\n" + prefix)
-			at = len(prefix)
+		b.WriteString(prefix + text[:n] + "\n")
+		if text = text[n:]; text == "" {
+			break
 		}
-		b.WriteRune(r)
-		at += width
 	}
-	fmt.Fprintln(out, b.String())
+	fmt.Fprint(out, b.String())
+}
+
+// fitting is how many bytes of text stand in a line of so many columns, at least one letter.
+func fitting(text string, columns int) int {
+	for i, r := range text {
+		columns--
+		if r >= 0x1100 {
+			columns--
+		}
+		if columns < 0 && i > 0 {
+			return i
+		}
+	}
+	return len(text)
 }
 
 func valueText(v doc.Value) string {

@@ -57,3 +57,19 @@ func TestDiffering(t *testing.T) {
 		}
 	}
 }
+
+// Lines are cut behind spaces, where they have some, so that an address can be copied.
+func TestFoldedBehindSpaces(t *testing.T) {
+	long := strings.Repeat("x", 2*columns)
+	for text, want := range map[string]string{
+		"":    "  \n",
+		"a b": "  a b\n",
+		strings.Repeat("word ", 14) + "write to bob@partner.example": "  " + strings.Repeat("word ", 14) + "write \n  to bob@partner.example\n",
+		"see " + long: "  see " + long[:columns-6] + "\n  " + long[:columns-2] + "\n  " + long[:2*columns-(columns-6)-(columns-2)] + "\n",
+	} {
+		var out bytes.Buffer
+		if folded(&out, "  ", text); out.String() != want {
+			t.Errorf("%q:\n%s\nwant\n%s", text, out.String(), want)
+		}
+	}
+}
