@@ -38,9 +38,6 @@ func (s *hashSet) room(h uint64, more more) bool {
 		for k := range g.used {
 			s.drop(g, k)
 		}
-		if g.roomFor(k) {
-			return true
-		}
 	}
 	all, longest := 0, 0
 	for _, n := range g.used {

@@ -20,8 +20,6 @@ type table struct {
 	blind  bool // there was no memory left for evidence: none is kept any more
 	full   bool // nor for facts
 	more   more
-
-	touched uint64 // nothing of use
 }
 
 // roomyFrom is what a table holds, in bytes, before time counts for more than memory: a small
