@@ -38,8 +38,9 @@ type group struct {
 
 // scratch is what dropping takes.
 type scratch struct {
-	lately [512]uint64  // values and one, by their low bits
-	where  [4096]uint16 // for each entry where it is, from 1
+	lately [1 << latelyBits]uint64 // values and one, each at a place that differs from time to time
+	places uint64                  // says which
+	where  [4096]uint16            // for each entry where it is, from 1
 }
 
 const (
@@ -53,9 +54,10 @@ const (
 	leafLimit = 1<<16 - 1 // bytes of any leaf
 	slotRead  = 8         // bytes in which a slot is read and written: a leaf has so many from its last slot on
 
-	pairBits  = 32
-	exactBits = 40
-	runWidth  = 6
+	pairBits   = 32
+	exactBits  = 40
+	runWidth   = 6
+	latelyBits = 9
 )
 
 // newHashSet returns a set with slots of 4 bytes (32 bits of a hash), 5 (40) or 6 (48).

@@ -124,21 +124,21 @@ func TestSetOfTheSameAgainAndAgain(t *testing.T) {
 				s.most = pairsMost
 			}
 			r := rand.New(rand.NewPCG(1, 2))
-			all := make([]uint64, 100_000)
+			all := make([]uint64, 30_000)
 			for i := range all {
 				all[i] = r.Uint64()
 			}
 			early := 0
-			for n := range 100 {
+			for n := range 40 {
 				for _, h := range all {
 					s.add(h, always)
 				}
-				if n == 20 {
+				if n == 15 {
 					early = s.size
 				}
 			}
 			if s.size > early+early/50 || s.size > 30*len(all) {
-				t.Errorf("slots of %d bytes, roomy %v: %d bytes when all was added 20 times, %d after 100 times", width, roomy, early, s.size)
+				t.Errorf("slots of %d bytes, roomy %v: %d bytes when all was added 15 times, %d after 40 times", width, roomy, early, s.size)
 			}
 		}
 	}

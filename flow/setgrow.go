@@ -27,12 +27,6 @@ func (s *hashSet) room(h uint64, more more) bool {
 		if g.roomFor(k) {
 			return true
 		}
-		if !s.contexts { // what dropSame misses comes again with each time that text is recorded
-			s.keep(g, k, s.dropAgain(g.slots[k*g.stride:][:g.stride], int(g.used[k])))
-			if g.roomFor(k) {
-				return true
-			}
-		}
 	}
 	if !s.roomy { // whatever else grows
 		for k := range g.used {
@@ -55,9 +49,14 @@ func (s *hashSet) room(h uint64, more more) bool {
 // roomFor reports that a leaf has room for more than a few.
 func (g *group) roomFor(leaf int) bool { return int(g.used[leaf])+slotRead <= g.stride-g.stride/16 }
 
-// longer is how long leaves get of which the longest has n bytes of slots.
+// longer is how long leaves get of which the longest has n bytes of slots. Where memory counts,
+// more is done each time than to copy them: they grow by more, and so less often.
 func (s *hashSet) longer(n int) int {
-	want := n + n/6 + slotRead + s.width
+	step := 6
+	if s.roomy {
+		step = 9
+	}
+	want := n + n/step + slotRead + s.width
 	if s.roomy && n > s.most/4*3 {
 		want = s.most
 	}
@@ -106,30 +105,30 @@ func (s *hashSet) replace(g *group, next group) {
 // drop drops what a leaf need not keep.
 func (s *hashSet) drop(g *group, leaf int) {
 	b, n := g.slots[leaf*g.stride:][:g.stride], int(g.used[leaf])
+	kept := 0
 	if s.contexts {
-		s.keep(g, leaf, s.dropAgain(b, n))
+		kept = s.dropContexts(b, n)
 	} else {
-		s.keep(g, leaf, s.dropSame(b, n))
+		kept = s.dropSame(b, n)
 	}
-}
-
-// keep leaves a leaf so many bytes.
-func (s *hashSet) keep(g *group, leaf, kept int) {
-	s.count -= (int(g.used[leaf]) - kept) / s.width
+	s.count -= (n - kept) / s.width
 	g.used[leaf] = uint16(kept)
 }
 
 // dropSame drops what stands in a leaf a second time, or most of it: some of it is missed when
-// others stand between. Each slot is written behind those that are kept in any case, since
-// whether it is one of them cannot be foreseen.
+// others stand between that take its place in lately. Those are others each time, so that what
+// is recorded again and again is dropped the next time. Each slot is written behind those that
+// are kept in any case, since whether it is one of them cannot be foreseen.
 func (s *hashSet) dropSame(b []byte, n int) (kept int) {
-	clear(s.lately[:])
-	for i := 0; i < n; i += s.width {
+	s.places += 0x9E3779B97F4A7C16
+	lately, places, width := &s.lately, s.places|1, s.width
+	clear(lately[:])
+	for i := 0; i < n; i += width {
 		x := binary.LittleEndian.Uint64(b[i:])
 		v := x&s.mask + 1
-		last := &s.lately[v%uint64(len(s.lately))]
+		last := &lately[v*places>>(64-latelyBits)]
 		binary.LittleEndian.PutUint64(b[kept:], x)
-		step := s.width
+		step := width
 		if *last == v {
 			step = 0
 		}
@@ -139,9 +138,9 @@ func (s *hashSet) dropSame(b []byte, n int) (kept int) {
 	return kept
 }
 
-// dropAgain drops all that stands in a leaf a second time. Of entries of runs with the same
-// four words it keeps maxContexts, and one for all others.
-func (s *hashSet) dropAgain(b []byte, n int) (kept int) {
+// dropContexts keeps, of entries of runs with the same four words, maxContexts, and one for
+// all others.
+func (s *hashSet) dropContexts(b []byte, n int) (kept int) {
 	if n > len(s.where)/2*s.width {
 		return n // its group could not be cut: there is no memory left
 	}
@@ -154,17 +153,14 @@ next:
 	for i := 0; i < n; i += s.width {
 		x := binary.LittleEndian.Uint64(b[i:])
 		v, contexts := x&s.mask, 0
-		k := v
-		if s.contexts {
-			k >>= 2 * tagBits
-		}
+		k := v >> (2 * tagBits)
 		for k &= (size - 1) & 4095; s.where[k] != 0; k = (k + 1) & (size - 1) & 4095 {
 			at := int(s.where[k]) - 1
 			had := binary.LittleEndian.Uint64(b[at:]) & s.mask
 			if had == v {
 				continue next
 			}
-			if s.contexts && sameFour(had, v) {
+			if sameFour(had, v) {
 				if contexts++; contexts == maxContexts || had == anyContext(had) {
 					s.put(b[at:], anyContext(had))
 					continue next

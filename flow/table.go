@@ -15,20 +15,15 @@ type table struct {
 	base   uint32
 	places sightings
 	holds  holding
-	roomy  bool // time counts for more than memory, from roomyFrom on and while there is memory
 	max    int  // bytes it may hold
 	blind  bool // there was no memory left for evidence: none is kept any more
 	full   bool // nor for facts
 	more   more
 }
 
-// roomyFrom is what a table holds, in bytes, before time counts for more than memory: a small
-// session takes little of either.
-const roomyFrom = 2 << 20
-
 func (t *table) init(maxBytes int, roomy bool) {
-	t.facts, t.pairs, t.runs, t.roomy = factSet{}, newHashSet(4), newRunSet(), roomy
-	t.setRoomy(false)
+	t.facts, t.pairs, t.runs = factSet{}, newHashSet(4), newRunSet()
+	t.setRoomy(roomy)
 	t.max, t.more, t.places.next = maxBytes, t.afford, 1
 }
 
@@ -90,8 +85,9 @@ func sampled(run uint64) bool { return run&7 == 0 }
 // merge takes a batch.
 func (t *table) merge(b *batch) {
 	t.holds |= b.holds
-	held := t.bytes()
-	t.setRoomy(t.roomy && !t.blind && held > roomyFrom && held <= t.max/4*3)
+	if t.facts.roomy && t.bytes() > t.max/4*3 {
+		t.setRoomy(false)
+	}
 	t.mergeFacts(b)
 	t.mergeSet(&t.pairs, b.pairs)
 	t.mergeSet(&t.runs, b.runs)
