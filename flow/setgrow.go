@@ -49,14 +49,9 @@ func (s *hashSet) room(h uint64, more more) bool {
 // roomFor reports that a leaf has room for more than a few.
 func (g *group) roomFor(leaf int) bool { return int(g.used[leaf])+slotRead <= g.stride-g.stride/16 }
 
-// longer is how long leaves get of which the longest has n bytes of slots. Where memory counts,
-// more is done each time than to copy them: they grow by more, and so less often.
+// longer is how long leaves get of which the longest has n bytes of slots.
 func (s *hashSet) longer(n int) int {
-	step := 6
-	if s.roomy {
-		step = 9
-	}
-	want := n + n/step + slotRead + s.width
+	want := n + n/6 + slotRead + s.width
 	if s.roomy && n > s.most/4*3 {
 		want = s.most
 	}
