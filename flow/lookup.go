@@ -87,11 +87,14 @@ func (l *Ledger) partly(q *query, d Destination) (id uint32, ok bool) {
 	if id, ok = q.partial(l); ok || d.Kind == Text {
 		return id, ok
 	}
-	for f, holds := range map[family]holding{inside: holdsInside, endorsed: holdsEndorsed} {
-		if l.facts.holds&holds == 0 {
+	for _, of := range [...]struct {
+		holds  holding
+		family family
+	}{{holdsInside, inside}, {holdsEndorsed, endorsed}} {
+		if l.facts.holds&of.holds == 0 {
 			continue
 		}
-		q.reset(l, f, d)
+		q.reset(l, of.family, d)
 		q.part = append(q.part, q.any...)
 		if at, found := q.partial(l); found && (!ok || at < id) {
 			id, ok = at, true
